@@ -68,7 +68,7 @@ SystemNames = Annotated[list[str] | None, typer.Argument(help=NAMES_HELP, **SYST
 Target = Annotated[str, typer.Option(help=TARGET_HELP, **DEVICES)]
 Targets = Annotated[list[str], typer.Option(help="Target device; give it once for each.", **DEVICES)]
 Source = Annotated[str | None, typer.Option("--from", help="Device the profile was taken on.", **DEVICES)]
-PRECISION_HELP = "Number format of the matrix products on the target; auto: what the framework takes by default there."
+PRECISION_HELP = "Number format of the matrix products on the target; auto: the framework's default there."
 Precision = Annotated[str | None, typer.Option(help=PRECISION_HELP)]
 Fusion = Annotated[
     Literal["none", "elementwise"], typer.Option("--fusion", help="What a compiler fuses on the target.")
@@ -78,19 +78,19 @@ Layout = Annotated[
     typer.Option(
         "--layout",
         help=(
-            "channels-first: each convolution of the target's library transposes images with channels last; converted: "
-            "a graph optimizer avoids that but for 1D ones; auto: as the framework does."
+            "Which convolutions transpose images with channels last: channels-first (all), converted (1D ones, as a "
+            "graph optimizer avoids the others), none, or auto (as the framework does)."
         ),
     ),
 ]
 HOST_HELP = (
-    "What the target's host does: none (kernels alone); profile (what the profile's host did; a processor's is the "
-    "time in which none of its ops ran); or so many times what it does by default, such as 0.5.  [default: as an "
-    "accelerator's profile; of a processor's profile on an accelerator, the framework's launches]"
+    "What the target's host does: none (kernels alone); profile (what the profile's host did; for a processor, the "
+    "time in which none of its ops ran); or a factor on the default, such as 0.5.  [default: profile; from a "
+    "processor to an accelerator, the framework's launches]"
 )
 INPUT_HELP = (
-    "Time in which input is read: carried (as profiled, in turn with the rest), overlapped (in parallel with the "
-    "step before; the longer of the two counts), or none.  [default: carried; with --host none, none]"
+    "Time in which input is read: carried (as profiled, in turn with the rest), overlapped (during the step before; "
+    "the longer of the two counts), or none.  [default: carried; with --host none, none]"
 )
 Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
@@ -107,7 +107,7 @@ Batches = Annotated[
     typer.Option("--batch", min=1, help="Batch sizes, such as 1 8 64.  [default: powers of two around the profiled]"),
 ]
 OtherMode = Annotated[
-    Mode | None, typer.Option("--mode", help="inference: of a training profile, the forward pass alone.")
+    Mode | None, typer.Option("--mode", help="inference takes the forward pass of a training profile.")
 ]
 Measured = Annotated[str | None, typer.Option(metavar="FILE", help="CSV of measured ops of the target.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws behind the intervals.")]
@@ -120,9 +120,10 @@ OutputFolder = Annotated[Path | None, typer.Option("-o", metavar="DIR", help="Fo
 PARALLEL_HELP = (
     "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
     "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at "
-    "once). gradients=fp16 or bf16 sends gradients in that format, top=1% the largest alone. Models given as layers "
-    "also take tensor=N (parts of each product), with sequence (its parts share the tokens elsewhere), and pipeline=N "
-    "(stages of blocks), with interleave=N (runs of blocks of each stage), or experts=N (copies that share a mixture)."
+    "once). gradients=fp16 or bf16 sends gradients in that format, top=1% only the largest ones. Models given as "
+    "layers also take tensor=N (parts of each product), with sequence (the parts share the tokens of other ops); "
+    "pipeline=N (stages of blocks), with interleave=N (runs of blocks of each stage); or experts=N (copies that share "
+    "the experts)."
 )
 Parallel = Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)]
 Parallels = Annotated[

@@ -67,7 +67,7 @@ def _specification_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note
             waiver = f"{text} breaks a check of the catalogue, which is waived: {value.waiver}"
             yield Note("specification-waived", waiver, field)
         if value.note:
-            yield Note("specification-noted", f"{text}, of which is noted: {value.note}", field)
+            yield Note("specification-noted", f"{text}; its file notes: {value.note}", field)
 
 
 def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame) -> Iterator[Note]:
@@ -105,9 +105,7 @@ def _coefficient_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
         (STREAMING, "memory-bound ops", coefficients.memory_bound.source),
     ):
         if modelled.isin(op_classes).any():
-            text = (
-                f"{ops_text} that were not measured take what a model says that was fitted to other devices ({source})"
-            )
+            text = f"{ops_text} that were not measured are predicted by a model fitted to other devices ({source})"
             yield Note("fitted-model", text, ops_text)
     if len(modelled) and not target.launch_latency:
         launch = coefficients.launches.latency_s
@@ -120,8 +118,8 @@ def _cache_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     """A note where the cache is unknown and a model asks for it: products, softmax and normalization."""
     asking = ("gemm", "normalization")
     if target.last_level_cache is None and ops.loc[ops["method"].isin(MODELLED), "op_class"].isin(asking).any():
-        text = f"{target.name} gives no last_level_cache: matrix products are taken to find nothing in it, and rows "
-        yield Note("cache-unknown", f"{text}that are read again to find half of them", target.name)
+        text = f"{target.name} gives no last_level_cache: matrix products are taken to read all from memory, and "
+        yield Note("cache-unknown", f"{text}normalizations half of what they read again", target.name)
 
 
 def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
@@ -130,7 +128,7 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     if matrix.empty:
         return
     if target.power_limit is None:
-        text = f"{target.name} gives no power_limit: the middle assumes that power binds no peak, the interval does not"
+        text = f"{target.name} gives no power_limit: power is taken to lower no peak; the interval covers that it does"
         yield Note("power-limit-unknown", text, target.name)
     elif target.year is None:
         text = f"{target.name} gives no year: what power a FLOP needs is taken to be that of {TYPICAL_YEAR}"
@@ -143,18 +141,19 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
 
 
 def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpec | None) -> Iterator[Note]:
-    goes = "as the step's modelled ops do, down to nothing, or up to the source's time or more"
+    goes = "as that of the modelled ops; the interval reaches from nothing to the source's time or more"
     if source and has_rates(source):
         devices = f"{source.name}'s and {target.name}'s"
-        goes = f"by the ratio of {devices} rates, bandwidth or peak as the op's name tells"
+        goes = f"by the ratio of {devices} bandwidths or peaks, as the op's name tells"
     for ops_text, names, share in _source_times(ops, "proportional"):
-        yield Note("proportional", f"{ops_text} have no known kind or no usable shapes: they go {goes}", names, share)
+        text = f"{ops_text} have no known kind or no usable shapes: their time is scaled {goes}"
+        yield Note("proportional", text, names, share)
 
 
 def _carried_notes(ops: pd.DataFrame) -> Iterator[Note]:
-    for method, how in (("unchanged", "unchanged"), ("carried", "as the host of another device may take it")):
+    for method, how in (("unchanged", ""), ("carried", ", with an interval for another host")):
         for ops_text, names, share in _source_times(ops, method):
-            yield Note("carried", f"{ops_text} are host or input time, carried from the source {how}", names, share)
+            yield Note("carried", f"{ops_text} are host or input time: the source's time is kept{how}", names, share)
 
 
 def _source_times(ops: pd.DataFrame, method: str) -> Iterator[tuple[str, str, float]]:

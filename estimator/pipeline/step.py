@@ -199,10 +199,10 @@ def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work:
     by_default = step.replay_step(predicted.prediction, predicted.timeline, predicted.scenario)
     step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
     headline = (
-        f"{profile.workload.framework or 'the framework'} takes {products.precision} for {products.covered} there by "
-        "default ('precision auto'), the profile's own format is taken here"
+        f"{products.covered} keep the profile's number format; {profile.workload.framework or 'the framework'} would "
+        f"take {products.precision} on this device ('precision auto')"
     )
-    details = f": otherwise the step would take {step_s}, its kernels alone {kernels_s}"
+    details = f": the step would then take {step_s}, its kernels alone {kernels_s}"
     return (Note("precision-by-default", headline + details, subject=target.name, details=details),)
 
 

@@ -69,7 +69,7 @@ def _step_figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "mean power of the device, energy of a step", _power_text(document)
     yield "evidence, shares of the critical path", format_evidence(document["evidence"])
     numbers = document["specifications"]
-    yield "numbers of the catalogue behind it", f"{numbers['used']}, {numbers['unverified']} of them unverified"
+    yield "catalogue numbers used", f"{numbers['used']}, {numbers['unverified']} of them unverified"
     if is_known(document["coverage"]):
         yield "share of the source's step that is modelled", f"{100 * document['coverage']:.1f} %"
 

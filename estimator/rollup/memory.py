@@ -137,7 +137,7 @@ def _notes(tensors: StepTensors, device: DeviceSpec | None) -> Iterator[Note]:
 
 
 ACTIVATIONS = {  # by evidence
-    "plan": "nothing ran: tensors are those of ops one by one, and a framework may fuse some of them",
+    "plan": "nothing ran: each op is taken to make its own tensors; a framework may fuse ops, and then fewer live",
     "rules": "the profile does not tell which op reads which tensor: activations are what each operator keeps by rule",
     "layers": "the profile has no shapes: activations are the outputs of the layers that its workload.yaml lists",
     "none": "the profile tells nothing of the activations: they are not counted, and the total is too small",

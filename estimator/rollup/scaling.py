@@ -38,8 +38,8 @@ class Spreads:
 
     def __str__(self) -> str:
         return (
-            f"a step of one device takes {_per_cent(self.devices)} more or less than that of another, and in one node "
-            f"{_per_cent(self.loads)} for {self.why}; the slowest counts"
+            f"steps of devices differ by {_per_cent(self.devices)}, and within a node by {_per_cent(self.loads)} for "
+            f"{self.why}; the slowest device sets the step"
         )
 
 

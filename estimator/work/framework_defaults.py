@@ -94,7 +94,7 @@ def unit_note(target: DeviceSpec) -> tuple[Note, ...]:
     """A note where nothing tells whether the target is a processor, a GPU or another accelerator."""
     if target.compute_unit is not None:
         return ()
-    text = f"{target.name} gives no compute_unit: it is taken for an accelerator that keeps images as profiled"
+    text = f"{target.name} gives no compute_unit: it is taken for an accelerator, and images keep their layout"
     return (Note("compute-unit-unknown", text, target.name),)
 
 

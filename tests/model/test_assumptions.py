@@ -50,7 +50,7 @@ def sentences(
 
 def test_a_fully_known_device_leaves_the_fitted_models() -> None:
     (models,) = sentences(PRODUCT)
-    start = "matrix products that were not measured take what a model says that was fitted to other devices ("
+    start = "matrix products that were not measured are predicted by a model fitted to other devices ("
     assert models.startswith(start)
     assert sentences(RELU)[0].startswith(start.replace("matrix products", "memory-bound ops"))
 
@@ -69,7 +69,7 @@ def test_specifications_that_nobody_read_have_a_note_each() -> None:
     assert [sentence.removeprefix("toy: ") for sentence in found[:4]] == [
         "memory_bandwidth = 500 GB/s is recalled, not re-read (a talk)",
         "memory_bandwidth = 500 GB/s breaks a check of the catalogue, which is waived: lint: so be it",
-        "memory_bandwidth = 500 GB/s, of which is noted: at best",
+        "memory_bandwidth = 500 GB/s; its file notes: at best",
         "launch_latency = 5 us is assumed",
     ]
 
@@ -97,10 +97,13 @@ def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
     [
         (
             {"power_limit": None},
-            "toy gives no power_limit: the middle assumes that power binds no peak",
+            "toy gives no power_limit: power is taken to lower no peak; the interval covers that it does",
         ),
         ({"year": None}, "toy gives no year: what power a FLOP needs is taken to be that of"),
-        ({"last_level_cache": None}, "toy gives no last_level_cache: matrix products are taken to find nothing in it"),
+        (
+            {"last_level_cache": None},
+            "toy gives no last_level_cache: matrix products are taken to read all from memory",
+        ),
         ({"launch_latency": None}, "one launch takes"),
     ],
 )
@@ -139,12 +142,12 @@ def test_proportional_time_is_noted_with_its_share_and_longest_ops() -> None:
     notes = notes_of("Relu", "Mystery", source=make_device(name="source"))
     assert notes["proportional"].share == 0.5
     assert notes["proportional"].subject == "op1, op2"
-    assert "by the ratio of source's and toy's rates" in notes["proportional"].text
+    assert "by the ratio of source's and toy's bandwidths or peaks" in notes["proportional"].text
     assert "carried" not in notes
 
 
 def test_without_the_sources_rates_the_note_names_the_modelled_ops() -> None:
-    assert "as the step's modelled ops do" in notes_of("Relu", source=None)["proportional"].text
+    assert "as that of the modelled ops" in notes_of("Relu", source=None)["proportional"].text
 
 
 def test_host_and_input_time_is_noted_as_carried() -> None:

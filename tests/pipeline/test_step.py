@@ -103,8 +103,8 @@ def test_plain_fp32_says_what_the_frameworks_format_gives() -> None:
     plain, auto = (estimate(profile, RunPlan("a100", draws=5, precision=precision)) for precision in (None, "auto"))
     (note,) = [note for note in plain.notes if note.code == "precision-by-default"]
     step, kernels = (units.show(float(of[0]), "s", 3) for of in (auto.step.total, auto.kernels_s))
-    assert note.text.startswith("Keras on TensorFlow 1.x takes tf32 for products and convolutions there by default")
-    assert note.text.endswith(f"the step would take {step}, its kernels alone {kernels}")
+    assert "keep the profile's number format; Keras on TensorFlow 1.x would take tf32 on this device" in note.text
+    assert note.text.endswith(f"the step would then take {step}, its kernels alone {kernels}")
     assert not any(note.code == "precision-by-default" for note in auto.notes)
 
 

@@ -88,8 +88,8 @@ def test_a_node_is_filled_before_the_next_so_that_one_more_device_never_helps() 
 
 def test_spreads_say_why_loads_differ() -> None:
     assert str(EVEN) == (
-        "a step of one device takes 2.5 % (0.5 to 10 %) more or less than that of another, and in one node 1.5 % (0.5 "
-        "to 6 %) for a shared host; the slowest counts"
+        "steps of devices differ by 2.5 % (0.5 to 10 %), and within a node by 1.5 % (0.5 to 6 %) for a shared host; "
+        "the slowest device sets the step"
     )
 
 

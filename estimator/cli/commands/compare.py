@@ -38,7 +38,7 @@ def compare(
 ) -> None:
     """Predict profiles on several devices, side by side.
 
-    The runs are taken as they were, or at another batch size, or their forward passes alone.
+    The runs are predicted as profiled, at another batch size, or their forward passes alone.
     """
     from estimator.api import compare as api
     from estimator.cli.render.compare import render_compare

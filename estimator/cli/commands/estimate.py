@@ -43,7 +43,7 @@ def estimate(
 ) -> None:
     """Predict the step time of a profiled run on a device.
 
-    The run is taken as it was, or at another batch size, or its forward pass alone.
+    The run is predicted as profiled, at another batch size, or its forward pass alone.
     """
     from estimator.api import estimate as api
     from estimator.cli.render.estimate import render_estimate

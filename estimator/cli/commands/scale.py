@@ -36,12 +36,12 @@ Example: estimator scale vgg16 --system summit --devices 6 96 --batch 32 --paral
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Numbers of devices, such as 1 8 64.  [default: powers of two and the whole machine]"
 BATCH_HELP = (
-    "Samples in a step: of one device, or one copy of a divided model, for weak scaling; of all for strong.  "
-    "[default: as profiled]"
+    "Samples in a step: for weak scaling those of one device, or of one copy of a divided model; for strong scaling "
+    "those of all.  [default: as profiled]"
 )
 TIMED_HELP = (
-    "CSV of timed steps of this machine, one a row, that all predictions then follow: devices,step_s and, where it is "
-    "another than predicted, local_batch or global_batch; rows of another 'parallel' are left out. With one --parallel."
+    "CSV of timed steps of this machine, which correct all predictions. Columns: devices, step_s and, where the batch "
+    "differs, local_batch or global_batch; rows of another 'parallel' are left out. With one --parallel."
 )
 
 
@@ -51,7 +51,7 @@ def scale(
     devices: Annotated[list[int] | None, typer.Option(metavar="N", min=1, help=DEVICES_HELP)] = None,
     parallel: Parallels = None,
     scaling: Annotated[
-        Literal["weak", "strong"], typer.Option(help="What stays: each device's batch, or the whole one.")
+        Literal["weak", "strong"], typer.Option(help="weak keeps the batch of each device, strong that of all.")
     ] = "weak",
     batch: Annotated[int | None, typer.Option(min=1, help=BATCH_HELP, show_default=False)] = None,
     source: Source = None,
@@ -71,8 +71,8 @@ def scale(
     """Predict a profile on more and more devices of a machine.
 
     It shows step time, samples per second and exposed communication. Devices exchange their gradients over the
-    machine's links while others are computed; what is not hidden lengthens the step. A few timed steps of the machine,
-    such as "devices,step_s" and below it "8,0.31", correct the others.
+    machine's links while others are computed; what is not hidden lengthens the step. A few timed steps of the machine
+    (a file with the lines "devices,step_s" and "8,0.31") correct all rows.
     """
     from estimator.api import scale as api
     from estimator.cli.render.scale import render_scale, write_picture

@@ -14,8 +14,8 @@ Example: estimator validate --data public --problem gemm --problem convolution
 Example: estimator validate --data public --problem power
 """
 DATA_HELP = (
-    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling, power): judge anew, with extra "
-    "'fit'. It takes minutes: about 8 for all problems on two cores, less with --quick."
+    "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling, power): judge all again, with "
+    "extra 'fit'. It takes minutes: about 8 for all problems on two cores, less with --quick."
 )
 
 
@@ -38,9 +38,9 @@ def validate(
 ) -> None:
     """How far predictions are off on devices never seen.
 
-    These are held-out errors on public measurements. Each device family is left out of every data set at once, and
-    predicted from the others; simple methods are judged on the same rows. Without --data it prints the table that the
-    shipped fit carries.
+    These are held-out errors on public measurements. One device family at a time is left out of all data sets, and
+    predicted from the other families. Simple methods are judged on the same rows. Without --data it prints the table of
+    the shipped fit.
     """
     from estimator.cli import documents, terminal
     from estimator.cli.render.validate import render_validate

@@ -44,7 +44,7 @@ def apart(targets: Mapping[str, Any]) -> Iterator[str]:
     unit = next((target["means_unit"] for target in targets.values() if target["means"]), None)
     if means:
         shown = ", ".join(f"{name} {show_mean(mean, unit)}" for name, mean in means.items())
-        yield f"own means: {shown}"
+        yield f"each machine's mean: {shown}"
     for name, target in targets.items():
         for key, what in APART.items():
             if target[key] is not None:

@@ -60,7 +60,7 @@ def test_what_stands_apart_is_printed_apart() -> None:
         "units": {"A": unit, "B": {"committed_s": None}, "C": {"committed_s": 60.0, "projected_over_committed": None}},
     }  # fmt: skip
     assert list(apart({"new": target})) == [
-        "own means: new 3.000 s, old 40.00 s",
+        "each machine's mean: new 3.000 s, old 40.00 s",
         "new, with the algorithmic factors declared, which are no hardware: 40",
         "new, by the committed times: 7",
         "new, science alone: 24",
@@ -73,7 +73,7 @@ def test_the_definition_is_printed_with_its_source() -> None:
     shown = run("fom", STUDY).stdout
     assert "candle: CANDLE's figure of merit" in shown
     assert "read: Foster & Stevens" in shown
-    assert "own means: titan 17,250.5 1/day, machine-a 1,424,842 1/day" in shown
+    assert "each machine's mean: titan 17,250.5 1/day, machine-a 1,424,842 1/day" in shown
 
 
 def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
