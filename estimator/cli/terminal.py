@@ -129,6 +129,12 @@ def print_summary(summary: TextTable) -> None:
     print_table(table)
 
 
+def has_room(summary: TextTable) -> bool:
+    """Whether a table of a result is no wider than the console, without a fold and with all of its columns."""
+    columns = zip(summary.headings, *summary.rows, strict=True)
+    return table_width(map(text_width, columns)) <= console().width
+
+
 def new_table(
     title: str, *columns: str, right: Sequence[str] = (), folds: bool = False, spare: Sequence[str] = ()
 ) -> Table:

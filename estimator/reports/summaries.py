@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from estimator.core import units
-from estimator.reports.text import format_evidence, format_interval, format_time, is_known, shorten
+from estimator.reports.text import (
+    format_evidence,
+    format_interval,
+    format_time,
+    is_known,
+    shorten,
+    split_interval,
+)
 
 OPS_SHOWN = 12
 THRESHOLD = {True: "met", False: "not met", None: "none"}
@@ -16,11 +23,8 @@ RATIOS = {"ratio_per_worker": "ratio, worker", "ratio_per_node": "ratio, node", 
 RATES = ("units_per_day", *RATIOS)
 COMPARED = ("workload", "batch", "target", "step time", "speedup", "matrix products alone", "evidence, of the step")
 SCALED = ("devices", "nodes", "batch", "efficiency", "messages", "exposed", "memory", "power", "energy")
-EXPOSED = "by how much they, and the wait for the slowest device, lengthen the step"
-CORRECTED = (
-    "what they, and the wait for the slowest device, add to the predicted step, as the same share of the step that "
-    "timed steps correct"
-)
+EXPOSED = "what messages and the wait for the slowest device add to the step"
+CORRECTED = f"{EXPOSED}: of the corrected step the same share as of the predicted one"
 SCALED_HEADINGS = (*SCALED[:3], "step time", "samples/s", *SCALED[3:])
 SPARE = ("batch", "power", "nodes", "messages")
 
@@ -127,22 +131,26 @@ def _compared_cells(estimate: Mapping[str, Any]) -> list[str]:
     return [*run, step, speedup, matrix_only, format_evidence(estimate["evidence"])]
 
 
-def scaling_table(document: Mapping[str, Any]) -> TextTable:
-    """A row for each number of devices, and for each split, which has a column where there are several."""
-    rows = [_scaled_cells(row) for row in document["rows"]]
+def scaling_table(document: Mapping[str, Any], *, narrow: bool = False) -> TextTable:
+    """A row for each number of devices, and for each split, which has a column where there are several.
+
+    ``narrow``: the interval of a step stands below it, and rates have none, as theirs follow.
+    """
+    rows = [_scaled_cells(row, narrow) for row in document["rows"]]
     splits = [row["parallel"] for row in document["rows"]]
+    right = SCALED_HEADINGS if narrow else SCALED
     if len(set(splits)) == 1:
-        return TextTable(scaling_title(document), SCALED_HEADINGS, rows, SCALED, spare=SPARE)
+        return TextTable(scaling_title(document), SCALED_HEADINGS, rows, right, spare=SPARE)
     rows = [[split, *cells] for split, cells in zip(splits, rows, strict=True)]
-    return TextTable(scaling_title(document), ("split", *SCALED_HEADINGS), rows, SCALED, spare=SPARE)
+    return TextTable(scaling_title(document), ("split", *SCALED_HEADINGS), rows, right, spare=SPARE)
 
 
 def scaling_legend(document: Mapping[str, Any]) -> str:
     """What the columns of :func:`scaling_table` hold."""
     messages, exposed = ("predicted time", CORRECTED) if document["timed_steps"] else ("time", EXPOSED)
     return (
-        f"Messages: the {messages} of all of them. Exposed: {exposed}. Memory is that of one device (! where it "
-        "exceeds its capacity), energy that of one step of all devices and nodes. Intervals hold 90 %."
+        f"Messages: {messages} of all messages. Exposed: {exposed}. Memory: of one device (!: more than it has). "
+        "Energy: of one step, on all devices and nodes. Ranges are 90 % intervals."
     )
 
 
@@ -152,14 +160,18 @@ def scaling_title(document: Mapping[str, Any]) -> str:
     return f"{run}, {document['parallel']}, {document['scaling']} scaling, host: {document['host']}"
 
 
-def _scaled_cells(row: Mapping[str, Any]) -> list[str]:
-    rate, batch, drawn = row["samples_per_s"], row["global_batch"], {"power_w": "W", "energy_j_per_step": "J"}
+def _scaled_cells(row: Mapping[str, Any], narrow: bool) -> list[str]:
+    batch, drawn = row["global_batch"], {"power_w": "W", "energy_j_per_step": "J"}
+    step = format_interval(row["step_s"])
+    rate = "–" if row["samples_per_s"] is None else format_interval(row["samples_per_s"], "1")
+    if narrow:
+        step, rate = "\n".join(split_interval(step)).strip(), split_interval(rate)[0]
     return [
         str(row["devices"]),
         str(row["nodes"]),
         "–" if batch is None else str(batch),
-        format_interval(row["step_s"]),
-        "–" if rate is None else format_interval(rate, "1"),
+        step,
+        rate,
         f"{100 * row['efficiency']['mid']:.0f} %",
         format_time(row["communication_s"]["mid"]),
         format_time(row["communication_exposed_s"]["mid"]),

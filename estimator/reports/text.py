@@ -26,6 +26,13 @@ def format_interval(interval: Mapping[str, Any], unit: str = "s") -> str:
     return units.show_interval(interval["low"], interval["mid"], interval["high"], unit)
 
 
+def split_interval(shown: str) -> tuple[str, str]:
+    """``mid (low – high) unit`` as ``mid unit`` and ``low – high``, which is empty where nothing was uncertain."""
+    mid, _, rest = shown.partition(" (")
+    ends, _, name = rest.partition(")")
+    return mid + name, ends
+
+
 def format_evidence(evidence: Mapping[str, float]) -> str:
     """``measured 80 %, roofline 20 %``."""
     return ", ".join(f"{method} {100 * share:.0f} %" for method, share in evidence.items())

@@ -57,7 +57,7 @@ def group_step_energy(device_power_w: Floats, step_s: Floats, devices_per_traini
 def group_energy(
     device_energy_j: Floats, devices_per_training: Floats, overhead_energy_j: Floats, pue: Floats
 ) -> Floats:
-    """The same of a unit on several devices [J]: (devices + their share of the rest of the nodes) × PUE."""
+    """Energy that a unit on several devices takes from the grid [J]: (devices + rest of their nodes) × PUE."""
     return unit_energy(device_energy_j * devices_per_training, overhead_energy_j, pue)
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.cli import terminal
+from estimator.reports.summaries import TextTable
 from tests.cli.command_line import Terminal
 
 WORDS = ("elementwise", "interpolated", "matrix products alone", "v100-sxm2-16gb")
@@ -151,6 +152,14 @@ def test_a_table_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "aa…bb" in shown
     assert "FLOP" in shown
     assert "bytes" not in shown
+
+
+@pytest.mark.parametrize(("columns", "room"), [(11, True), (10, False)])
+def test_a_table_has_room_where_no_column_folds_or_is_left_out(
+    columns: int, room: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert terminal.has_room(TextTable("a long title", ("a", "b"), [["1 2 3", "four"]], spare=("b",))) == room
 
 
 def test_widths_are_those_of_the_longest_lines() -> None:

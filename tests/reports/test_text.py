@@ -15,6 +15,12 @@ def test_an_interval_has_brackets_where_something_was_uncertain() -> None:
     assert text.format_interval({"low": 1e-3, "mid": 2e-3, "high": 3e-3}) == "2.000 (1.000 – 3.000) ms"
 
 
+def test_an_interval_is_split_into_its_middle_and_its_ends() -> None:
+    assert text.split_interval("2.000 (1.000 – 3.000) ms") == ("2.000 ms", "1.000 – 3.000")
+    assert text.split_interval("1,105 (601.5 – 1,485)") == ("1,105", "601.5 – 1,485")
+    assert text.split_interval("2.000 ms") == ("2.000 ms", "")
+
+
 def test_evidence_is_in_percent() -> None:
     assert text.format_evidence({"measured": 0.8, "roofline": 0.2}) == "measured 80 %, roofline 20 %"
 

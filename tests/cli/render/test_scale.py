@@ -22,9 +22,21 @@ def test_the_legend_says_what_timed_steps_make_of_the_parts() -> None:
     predicted, corrected = (
         " ".join(printed(partial(render_scale, document | {"timed_steps": count})).stdout.split()) for count in (0, 2)
     )
-    assert "Exposed: by how much they, and the wait for the slowest device, lengthen the step." in predicted
-    assert "Messages: the predicted time of all of them." in corrected
-    assert "as the same share of the step that timed steps correct." in corrected
+    assert "Exposed: what messages and the wait for the slowest device add to the step." in predicted
+    assert "Messages: predicted time of all messages." in corrected
+    assert "add to the step: of the corrected step the same share as of the predicted one." in corrected
+
+
+def test_in_a_narrow_terminal_intervals_stand_below_their_numbers() -> None:
+    call = partial(render_scale, read(*WORDS))
+    wide, narrow = (printed(call, columns=columns).stdout for columns in (160, 80))
+    _, headings, step, interval, *_ = narrow.splitlines()
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert "batch" in wide.splitlines()[1]
+    assert "batch" not in headings
+    time, unit = step[: headings.index("step time") + len("step time")].split()[-2:]
+    low, high = interval.strip().split(" – ")
+    assert f" {time} ({low} – {high}) {unit} " in wide
 
 
 def test_what_is_not_known_is_a_dash() -> None:
