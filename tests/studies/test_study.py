@@ -132,11 +132,11 @@ def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None
     assert said["epoch_s"] == pytest.approx(9001 * said["step_s"] + 5 * said["forward_s"])
     (folder / "dump.csv").write_text("op_type,time_s\nMatMul,0.5\n")
     (folder / "workload.yaml").write_text("name: w\nsamples: 100\nbatch_size: 10\nmode: inference\n")
-    with pytest.raises(EstimatorError, match=r"validation_samples there is none\): .*dump.csv: is of inference"):
+    with pytest.raises(EstimatorError, match=r"\(asked for by validation_samples\): .*dump.csv: holds inference"):
         run_study(write(folder, held_out.replace("p1b3/amd-epyc.xplane", "dump.csv")))
     without_phases = ESTIMATED.replace("epochs: 2", "validation_samples: 450")
     with pytest.raises(
-        EstimatorError, match=r"validation_samples there is none\): .* no op is marked as of the backward"
+        EstimatorError, match=r"\(asked for by validation_samples\): .* no op is marked as of the backward"
     ):
         run_study(write(folder, without_phases))
 
