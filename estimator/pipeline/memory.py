@@ -34,12 +34,21 @@ class Held:
     plan: RunPlan
 
     def use(self, share: DeviceShare) -> MemoryUse:
-        """The memory of one device, of its share of the training."""
-        at_batches = self.at_batches
-        if share.micro_batches > 1:
-            at_batches = tuple(
-                (batch, memory_rollup.with_accumulated(tensors, self.variables)) for batch, tensors in at_batches
-            )
+        """The memory of one device, of its share of the training, with the batch of all its micro-batches.
+
+        With several, the largest batch is not known: more of them may keep more, and larger ones do.
+        """
+        if share.micro_batches == 1:
+            return self._at_once(self.at_batches, share)
+        accumulated = [
+            (batch, memory_rollup.with_accumulated(tensors, self.variables)) for batch, tensors in self.at_batches
+        ]
+        use = self._at_once(accumulated, share)
+        batch = use.batch and use.batch * share.micro_batches
+        return dataclasses.replace(use, batch=batch, largest_batch=None)
+
+    def _at_once(self, at_batches: Sequence[tuple[int, StepTensors]], share: DeviceShare) -> MemoryUse:
+        """The same, with the batch that the device computes at once."""
         return memory_rollup.memory_use(at_batches, self.variables, self.workload, self.device, self.plan, share)
 
 
@@ -129,9 +138,7 @@ def check_memory(
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
     use = memory_rollup.shared_by(largest_use(held, shares), plan.trainings, plan.sharing)
-    if shares[0].micro_batches > 1:
-        use = dataclasses.replace(use, largest_batch=None)  # it would be that of a micro-batch
-    elif exceeds(use) and plan.trainings == 1:
+    if exceeds(use) and plan.trainings == 1:
         use = memory_of_parts(parts, plan)
     of_stage = tuple(note for note in use.notes if note.code == "memory-of-stage")
     return use, (*of_stage, *check_fits(use, device, ran.workload))
