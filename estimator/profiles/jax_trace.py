@@ -63,7 +63,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         format="JAX trace JSON",
         wall_step_s=steps.wall_s(tally.busy_ps),
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(NO_SHAPES, *_warnings(trace, tally), *outside_warnings(*_outside(ops, steps.inside))),
+        warnings=(NO_SHAPES, *_warnings(trace, steps, tally), *outside_warnings(*_outside(ops, steps.inside, tally))),
     )
     return canonical.per_step(profile, len(steps.windows))
 
@@ -218,14 +218,14 @@ def _tally(ops: Columns) -> Tally:
     )
 
 
-def _outside(ops: Columns, inside: Flags) -> tuple[float, float]:
-    """The time of the ops outside of the steps, and of all [ps]."""
-    total = _tally(ops).sum_ps if not inside.all() else 0.0
-    return total - _tally(ops.take(inside)).sum_ps if total else 0.0, total
+def _outside(ops: Columns, inside: Flags, tally: Tally) -> tuple[float, float]:
+    """The time of the ops outside of the steps, and of all [ps]; ``tally``: of those inside."""
+    total = tally.sum_ps if inside.all() else _tally(ops).sum_ps
+    return total - tally.sum_ps, total
 
 
-def _warnings(trace: _Trace, tally: Tally) -> Iterator[str]:
-    if not len(trace.device_steps()):
+def _warnings(trace: _Trace, steps: _Steps, tally: Tally) -> Iterator[str]:
+    if steps.pitch_ps is None:
         yield from trace.steps.warnings()
     if trace.count >= MOST_EVENTS:
         yield CUT_OFF
