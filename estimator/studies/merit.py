@@ -9,6 +9,7 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.types import Chains, FigureOfMerit, Floats, Number, Refusal
+from estimator.core.units import percent
 from estimator.rollup import fom, presets
 from estimator.rollup.fom import Definition
 from estimator.studies.study import Study
@@ -189,7 +190,7 @@ def _one_unit(study: Study, machine: str, shares: Floats) -> Iterator[Note]:
     if len(shares) < 2 or study.figure_of_merit.mean == "minimum" or shares[unit] < DOMINANT:
         return
     text = (
-        f"{list(study.units_of_work)[unit]} makes {100 * shares[unit]:.3g} % of the figure of {machine}, so that the "
+        f"{list(study.units_of_work)[unit]} makes {percent(shares[unit], 3)} of the figure of {machine}, so that the "
         "other units hardly count; weights, or another definition, would tell another story"
     )
     yield Note("one-unit", text, machine)
