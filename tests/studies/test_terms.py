@@ -61,6 +61,12 @@ def test_a_rate_is_needed_of_every_machine(tmp_path: Path) -> None:
         ("amount_per_s: {old: 20, new: .nan}", "u.amount_per_s.new is nan; write a number above zero"),
         ("amount: 1e300, amount_per_s: {old: 20, new: 30}", "u.amount is '1e300'; write a number above zero"),
         ("amount: -1, amount_per_s: {old: 20, new: 30}", "u.amount is -1; write a number above zero"),
+        (
+            "amount: 1e30, amount_per_s: {old: 1e20, new: 1}",
+            "u: an amount of 1e+30 at 1 a second takes 1e+30 s on new, which is longer than anything runs; write an "
+            "amount and a rate that make at most 1e+12 s",
+        ),
+        ("amount_per_s: {old: 1e-30, new: 1}", "u: an amount of 1 at 1e-30 a second takes 1e+30 s on old"),
     ],
 )
 def test_amounts_and_rates_are_numbers_of_which_the_time_is_one(unit: str, words: str, tmp_path: Path) -> None:
