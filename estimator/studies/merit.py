@@ -106,7 +106,7 @@ def _own_means(study: Study, rates: Mapping[str, Floats], definition: Definition
     given = [unit.reference_flop for unit in study.units_of_work.values()]
     flop = None if None in given else np.array(given, dtype=float)
     weights = weights_of(study, definition)
-    means = {name: fom.own_mean(found, flop, weights, definition) for name, found in rates.items()}
+    means = {name: fom.own_mean(of_units, flop, weights, definition) for name, of_units in rates.items()}
     return {name: mean for name, (mean, _) in means.items()}, next(unit for _, unit in means.values())
 
 
@@ -116,8 +116,8 @@ def _groups(study: Study, rates: Floats, baseline: Floats) -> Iterator[tuple[str
     weights = weights_of(study, definition)
     for group in dict.fromkeys(name for name in names if name is not None):
         of = np.array([name == group for name in names])
-        found = fom.figure_of_merit(rates[of, :1], baseline[of, :1], weights[of], definition)
-        yield group, float(found[0])
+        figure = fom.figure_of_merit(rates[of, :1], baseline[of, :1], weights[of], definition)
+        yield group, float(figure[0])
 
 
 def _presets(study: Study, machine: str, chains: Chains) -> Iterator[tuple[str, tuple[float, str]]]:

@@ -170,8 +170,8 @@ def _given(
 ) -> tuple[dict[Group, GroupStep], Floats]:
     """The steps of groups, and that of one device with the whole model and batch, given timed steps."""
     samples_s = given_timed({whole: whole_s, **{group: step.step.total for group, step in steps.items()}}, timed, seed)
-    found = {group: replace(step, step=step.step.to(samples_s[group])) for group, step in steps.items()}
-    return found, samples_s[whole]
+    corrected = {group: replace(step, step=step.step.to(samples_s[group])) for group, step in steps.items()}
+    return corrected, samples_s[whole]
 
 
 @dataclass(frozen=True)
