@@ -105,7 +105,7 @@ def spread(written: object) -> float:
 
 
 def amount(written: object) -> float:
-    """Accept a plain number above zero; of any such amount at any such rate the time is a number too."""
+    """Accept a plain number above zero; any such amount over any such rate is a number too."""
     expected = f"a number above zero, from {1 / LARGEST_AMOUNT:g} to {LARGEST_AMOUNT:g}"
     return _within(written, 1 / LARGEST_AMOUNT, LARGEST_AMOUNT, expected)
 

@@ -153,11 +153,12 @@ class _PeakFile(Peak):
 
 
 class Link(File):
-    """A device's links to other devices: per direction, per direction to one neighbour, and both directions in all."""
+    """A device's links to other devices: per direction, of these to one neighbour, and both directions in all."""
 
     name: str | None = None  #: such as NVLink 4
     per_direction: Rate | None = None  #: of all links together, in one direction
     per_neighbour: Rate | None = None  #: in one direction, to one other device; the most where pairs differ
+    slowest_neighbour: Rate | None = None  #: in one direction, to that of a node which it reaches slowest
     total: Rate | None = None  #: of all links together, both directions
 
     @model_validator(mode="after")

@@ -77,10 +77,8 @@ def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.D
     for source in sources.fillna("no source given").unique():
         yield Note("measurements-used", f"{target.name}: measured ops are those of {source}", target.name)
     if ops["method"].eq("measured").any() and (spreadless := _without_spread(measurements, corrected)):
-        share = np.expm1(Z * USUAL_STD)
-        text = (
-            f"{target.name}: {spreadless} measured rows state no spread: each time is taken to be within ± {share:.0%}"
-        )
+        share = percent(np.expm1(Z * USUAL_STD), 1)
+        text = f"{target.name}: {spreadless} measured rows state no spread: each time is taken to be within ± {share}"
         yield Note("measurements-without-spread", text, target.name)
     unused_classes = measurements.loc[~measurements["op_class"].isin(CALIBRATING), "op_class"].unique()
     if len(unused_classes):

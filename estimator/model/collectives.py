@@ -188,10 +188,12 @@ def _inside_bandwidth(messages: Messages, links: Links, coefficients: Collective
 def _inside_nominal(messages: Messages, links: Links) -> Floats:
     """The nominal bandwidth of a device's links to the others of its group [B/s].
 
-    A group that grows with the machine is taken to have all links of its devices, so that no step gets shorter with
-    more of them.
+    What a stage passes on may go to the device that is reached slowest. A group that grows with the machine is taken to
+    have all links of its devices, so that no step gets shorter with more of them.
     """
-    return np.where(messages.fixed, links.inside.nominal_among(messages.per_node), links.inside.nominal)
+    among = links.inside.nominal_among(messages.per_node)
+    to_one = np.where(messages.operator == "send_recv", links.inside.slowest_neighbour, np.inf)
+    return np.where(messages.fixed, np.minimum(among, to_one), links.inside.nominal)
 
 
 def _of_hops(messages: Messages, inside: Floats, between: float, bus: float) -> tuple[Floats, Floats]:

@@ -33,14 +33,15 @@ USUAL_TRANSPORT: Transport = "rdma"  # where neither the file nor the name tells
 
 @dataclass(frozen=True)
 class Hop:
-    """A class of links: a device's or a node's nominal bandwidth per direction [B/s], to one neighbour and in all, and
-    the latency of a message [s] where known.
+    """A class of links: a device's or a node's nominal bandwidth per direction [B/s], to one neighbour, to the slowest
+    and in all, and the latency of a message [s] where known.
     """
 
     kind: Kind
     nominal: float
     latency_s: float = np.nan
     per_neighbour: float = np.inf
+    slowest_neighbour: float = np.inf
 
     def nominal_among(self, ranks: Floats) -> Floats:
         """The nominal bandwidth of each of so many ranks that reach each other [B/s]."""
@@ -153,8 +154,9 @@ def _ends(rate: Coefficient) -> str:
 
 def _inside(device: DeviceSpec) -> Hop:
     if device.link and device.link.one_way:
-        neighbour = device.link.per_neighbour
-        return Hop("fabric", device.link.one_way.value, per_neighbour=neighbour.value if neighbour else np.inf)
+        rates = {name: getattr(device.link, name) for name in ("per_neighbour", "slowest_neighbour")}
+        known = {name: rate.value for name, rate in rates.items() if rate}
+        return Hop("fabric", device.link.one_way.value, **known)
     return Hop("pcie", _bus(device))
 
 

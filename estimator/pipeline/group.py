@@ -141,8 +141,8 @@ def steps_of_groups(
     """
     alone = MicroBatch(predicted, one, split)
     several = [group for group in dict.fromkeys(groups) if group.devices > 1]
-    found = _of_several(alone, several, spreads or spreads_of(predicted.profile)) if several else {}
-    return [found[group] if group in found else _of_one(alone, group) for group in groups]
+    steps = _of_several(alone, several, spreads or spreads_of(predicted.profile)) if several else {}
+    return [steps[group] if group in steps else _of_one(alone, group) for group in groups]
 
 
 def _of_one(alone: MicroBatch, group: Group) -> GroupStep:
@@ -176,7 +176,7 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
     count, all_sent = len(sent.messages), len(messages)
     load = busiest_experts(plan) if split.experts > 1 else np.ones(1 + plan.draws)
     micro = MicroBatches(alone, sent.messages, load)
-    found = {}
+    steps = {}
     for group, all_s in zip(groups, np.split(times_s, len(groups), axis=1), strict=True):
         update = alone.own_update(group)
         sent_s = micro.with_load(_placed(all_s[:, :count], sent, plan))
@@ -184,8 +184,8 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
         total_s = micro.total_s(group, update, sent_s, pass_on_s) + micro.coded_s(group, all_s[:, all_sent:])
         slowest = slowest_device(group.devices, group.of_node, spreads, plan)
         step_time = lengthened(alone.own_step(group, update), total_s, slowest)
-        found[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
-    return found
+        steps[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
+    return steps
 
 
 def _workload(predicted: PredictedStep) -> Workload:
@@ -220,14 +220,14 @@ def ranks_of_kinds(predicted: PredictedStep, group: Group, split: Split) -> dict
     those that share experts.
     """
     node, inner = _joined(predicted, group), 1
-    found: dict[str, Ranks] = {}
+    of_kinds: dict[str, Ranks] = {}
     sharing = {"experts": split.experts, "like_experts": group.copies // split.experts}
     for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies, **sharing}.items():
-        found[kind] = _in_nodes(ranks, inner, node, group.devices)
+        of_kinds[kind] = _in_nodes(ranks, inner, node, group.devices)
         inner *= 1 if kind == "data" else ranks  # copies that share experts are some of all
-    inside = found["stages"].per_node == split.pipeline
-    found["stages"] = Ranks(2, 2 if inside else 1, min(split.tensor, node))  # neighbours
-    return found
+    inside = of_kinds["stages"].per_node == split.pipeline
+    of_kinds["stages"] = Ranks(2, 2 if inside else 1, min(split.tensor, node))  # neighbours
+    return of_kinds
 
 
 def _in_nodes(ranks: int, apart: int, node: int, devices: int) -> Ranks:

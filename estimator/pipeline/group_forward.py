@@ -32,7 +32,7 @@ def forward_of_group(step: Estimate, group: Group, split: Split) -> GroupForward
     predicted = predict_step(step.profile, replace(step.plan, mode="inference"))
     work, alone_s = predicted.work.work, step_of_one(predicted).total
     inside, passed = messages_among_parts(work), passed_on(work, split)
-    messages = pd.concat([part for part in (inside, passed) if len(part)] or [passed], ignore_index=True)
+    messages = pd.concat([inside, passed], ignore_index=True)
     if messages.empty:
         return GroupForward(alone_s, 0.0 * alone_s)
     times_s = message_times(predicted, messages_as_work(messages, ranks_of_kinds(predicted, group, split)))

@@ -34,31 +34,39 @@ class Held:
     plan: RunPlan
 
     def use(self, share: DeviceShare) -> MemoryUse:
-        """The memory of one device, of its share of the training."""
-        at_batches = self.at_batches
-        if share.micro_batches > 1:
-            at_batches = tuple(
-                (batch, memory_rollup.with_accumulated(tensors, self.variables)) for batch, tensors in at_batches
-            )
+        """The memory of one device, of its share of the training, with the batch of all its micro-batches.
+
+        With several, the largest batch is not known: more of them may keep more, and larger ones do.
+        """
+        if share.micro_batches == 1:
+            return self._at_once(self.at_batches, share)
+        accumulated = [
+            (batch, memory_rollup.with_accumulated(tensors, self.variables)) for batch, tensors in self.at_batches
+        ]
+        use = self._at_once(accumulated, share)
+        batch = use.batch and use.batch * share.micro_batches
+        return dataclasses.replace(use, batch=batch, largest_batch=None)
+
+    def _at_once(self, at_batches: Sequence[tuple[int, StepTensors]], share: DeviceShare) -> MemoryUse:
+        """The same, with the batch that the device computes at once."""
         return memory_rollup.memory_use(at_batches, self.variables, self.workload, self.device, self.plan, share)
 
 
-def memory(profile: Profile, plan: RunPlan, share: DeviceShare = ALONE) -> MemoryUse:
+def memory(profile: Profile, plan: RunPlan) -> MemoryUse:
     """What a device must hold to train a profiled run, and the largest batch that it has room for.
 
     Args:
         profile: the run.
         plan: batch, mode and precision, and the target; without a target's name, the tensors alone.
-        share: what one of several devices holds.
 
     Raises EstimatorError where nothing tells the parameters, and where the device lacks the precision.
     """
-    return memory_of_parts([(profile, share)], plan)
+    return memory_of_parts([(profile, ALONE)], plan)
 
 
 def memory_of_parts(parts: Sequence[Part], plan: RunPlan) -> MemoryUse:
     """What a device must hold that runs the part that needs most; as :func:`memory`."""
-    held = held_by_parts(parts, plan)
+    held = [held_by_profile(profile, plan) for profile, _ in parts]
     use = largest_use(held, [share for _, share in parts])
     return dataclasses.replace(use, notes=(*announcements(held[0].device), *use.notes))
 
@@ -74,9 +82,24 @@ def largest_use(held: Sequence[Held], shares: Sequence[DeviceShare]) -> MemoryUs
     return dataclasses.replace(most, largest_batch=min(batches, default=None), notes=(*most.notes, note))
 
 
-def held_by_parts(parts: Sequence[Part], plan: RunPlan) -> list[Held]:
-    """What each part holds; as :func:`held_by_profile`."""
-    return [held_by_profile(profile, plan) for profile, _ in parts]
+def held_by_stages(
+    stages: Sequence[Profile], ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget
+) -> list[Held] | None:
+    """What a step holds, or each of several stages of it; None where nothing tells the parameters.
+
+    Args:
+        stages: of the step; one, where no pipeline divides it.
+        ran: the pass of the profile that runs.
+        plan: of the run.
+        device: of the plan's target.
+        work: of the whole step.
+    """
+    try:
+        if len(stages) == 1:
+            return [held_by_step(ran, plan, device, work)]
+        return [held_by_profile(stage, plan) for stage in stages]
+    except EstimatorError:
+        return None
 
 
 def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
@@ -117,21 +140,15 @@ def check_memory(
 
     Args:
         parts: what the device may run: the whole step, or one of several stages of it.
-        ran: the pass of the profile that runs.
-        plan: of the run.
-        device: of the plan's target.
-        work: of the whole step.
+        ran, plan, device, work: as for :func:`held_by_stages`.
     """
-    shares = [share for _, share in parts]
-    try:
-        held = [held_by_step(ran, plan, device, work)] if len(parts) == 1 else held_by_parts(parts, plan)
-    except EstimatorError:
+    held = held_by_stages([stage for stage, _ in parts], ran, plan, device, work)
+    if held is None:
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)
+    shares = [share for _, share in parts]
     use = memory_rollup.shared_by(largest_use(held, shares), plan.trainings, plan.sharing)
-    if shares[0].micro_batches > 1:
-        use = dataclasses.replace(use, largest_batch=None)  # it would be that of a micro-batch
-    elif exceeds(use) and plan.trainings == 1:
+    if exceeds(use) and plan.trainings == 1:
         use = memory_of_parts(parts, plan)
     of_stage = tuple(note for note in use.notes if note.code == "memory-of-stage")
     return use, (*of_stage, *check_fits(use, device, ran.workload))

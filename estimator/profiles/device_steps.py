@@ -12,10 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from estimator.core.types import Flags, Integers
+from estimator.core.units import percent
 from estimator.profiles.columns import UNKNOWN
 from estimator.profiles.events import LAST
 
-OUTSIDE = "{share:.0%} of the ops' time lies outside the steps, or was launched before the trace began: it is left out"
+OUTSIDE = "{share} of the ops' time lies outside the steps, or was launched before the trace began: it is left out"
 WARNING_SHARE = 0.01  # of the ops' time
 BUSY_DEVICE = 0.8  # busy share of the device's own step from which on the device sets the step
 FALLS_BEHIND = 0.05  # so does a device that falls behind the host by this share of the steps
@@ -85,4 +86,4 @@ def outside_warnings(outside: float, total: float) -> Iterator[str]:
     """A warning about the share of the ops' time that belongs to no step."""
     share = outside / (total or 1.0)
     if share > WARNING_SHARE:
-        yield OUTSIDE.format(share=share)
+        yield OUTSIDE.format(share=percent(share))

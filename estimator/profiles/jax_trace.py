@@ -63,7 +63,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         format="JAX trace JSON",
         wall_step_s=steps.wall_s(tally.busy_ps),
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(NO_SHAPES, *_warnings(trace, tally), *outside_warnings(*_outside(ops, steps.inside))),
+        warnings=(NO_SHAPES, *_warnings(trace, steps, tally), *outside_warnings(*_outside(ops, steps.inside, tally))),
     )
     return canonical.per_step(profile, len(steps.windows))
 
@@ -193,23 +193,23 @@ def _steps(trace: _Trace, ops: Columns) -> _Steps:
     if not trace.steps.windows:
         whole = windows if len(windows) else np.array([[start.min(), end.max()]])
         return _Steps(whole, np.ones(len(ops), dtype=bool))
-    given, completed = _given(trace, ops), trace.steps.completed()
-    if given is not None:
-        ends = last_ends(step_at(windows, given), end, len(windows))
+    launch, completed = _launch_times(trace, ops), trace.steps.completed()
+    if launch is not None:
+        ends = last_ends(step_at(windows, launch), end, len(windows))
         seen = non_empty(windows, ends != UNKNOWN)
-        return _Steps(seen, step_at(seen, given) >= 0, ends[np.isin(windows[:, 0], seen[:, 0])])
+        return _Steps(seen, step_at(seen, launch) >= 0, ends[np.isin(windows[:, 0], seen[:, 0])])
     if completed is None and np.isin(ops["lane"], trace.device_lanes()).any():
         return _Steps(windows, np.ones(len(ops), dtype=bool))  # nobody knows what the host launched in which
     return _Steps(windows, step_at(trace.steps.counted(), start) >= 0, completed)
 
 
-def _given(trace: _Trace, ops: Columns) -> Integers | None:
+def _launch_times(trace: _Trace, ops: Columns) -> Integers | None:
     """When the host launched each op of accelerators, by correlation; None where that is not known of any."""
     timed = trace.timed
     by_host = ~np.isin(timed["lane"], trace.device_lanes()) & (timed["launch"] != trace.launches[None])
     number = np.where(ops["launch"] == trace.launches[None], UNKNOWN, ops["launch"])
-    given = launched(number, timed["launch"][by_host], timed["start"][by_host])
-    return given if (given != UNKNOWN).any() else None
+    launch = launched(number, timed["launch"][by_host], timed["start"][by_host])
+    return launch if (launch != UNKNOWN).any() else None
 
 
 def _tally(ops: Columns) -> Tally:
@@ -218,14 +218,14 @@ def _tally(ops: Columns) -> Tally:
     )
 
 
-def _outside(ops: Columns, inside: Flags) -> tuple[float, float]:
-    """The time of the ops outside of the steps, and of all [ps]."""
-    total = _tally(ops).sum_ps if not inside.all() else 0.0
-    return total - _tally(ops.take(inside)).sum_ps if total else 0.0, total
+def _outside(ops: Columns, inside: Flags, tally: Tally) -> tuple[float, float]:
+    """The time of the ops outside of the steps, and of all [ps]; ``tally``: of those inside."""
+    total = tally.sum_ps if inside.all() else _tally(ops).sum_ps
+    return total - tally.sum_ps, total
 
 
-def _warnings(trace: _Trace, tally: Tally) -> Iterator[str]:
-    if not len(trace.device_steps()):
+def _warnings(trace: _Trace, steps: _Steps, tally: Tally) -> Iterator[str]:
+    if steps.pitch_ps is None:
         yield from trace.steps.warnings()
     if trace.count >= MOST_EVENTS:
         yield CUT_OFF

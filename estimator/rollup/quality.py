@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -54,6 +55,14 @@ def fit(table: Mapping[int, float]) -> CriticalBatch:
             "larger batches to need more samples in all; add one, or keep to the batches of the table"
         )
     return CriticalBatch(float(least), float(examples / least))
+
+
+def rise(table: Mapping[int, float]) -> tuple[int, int] | None:
+    """The first two neighbouring batches of a table of which the larger needs more steps; None where none does.
+
+    By the model steps never grow with the batch.
+    """
+    return next(((one, other) for one, other in pairwise(sorted(table)) if table[other] > table[one]), None)
 
 
 def through_end(table: Mapping[int, float], batch: int) -> CriticalBatch:

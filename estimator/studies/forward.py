@@ -15,12 +15,12 @@ from estimator.work import select_pass
 
 def estimate_forward(step: Estimate) -> Estimate:
     """The forward pass alone of a step of training. Raises EstimatorError where the profile has none."""
-    with validating(step):
+    with within_validation(step):
         return estimate(step.profile, replace(step.plan, mode="inference"))
 
 
 @contextmanager
-def validating(step: Estimate) -> Iterator[None]:
+def within_validation(step: Estimate) -> Iterator[None]:
     """Faults of a validation say so. Raises EstimatorError for a profile of inference."""
     with within("validation (asked for by validation_samples)"):
         if step.profile.workload.mode == "inference":

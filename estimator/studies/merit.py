@@ -9,6 +9,7 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.types import Chains, FigureOfMerit, Floats, Number, Refusal
+from estimator.core.units import percent
 from estimator.rollup import fom, presets
 from estimator.rollup.fom import Definition
 from estimator.studies.study import Study
@@ -105,7 +106,7 @@ def _own_means(study: Study, rates: Mapping[str, Floats], definition: Definition
     given = [unit.reference_flop for unit in study.units_of_work.values()]
     flop = None if None in given else np.array(given, dtype=float)
     weights = weights_of(study, definition)
-    means = {name: fom.own_mean(found, flop, weights, definition) for name, found in rates.items()}
+    means = {name: fom.own_mean(of_units, flop, weights, definition) for name, of_units in rates.items()}
     return {name: mean for name, (mean, _) in means.items()}, next(unit for _, unit in means.values())
 
 
@@ -115,8 +116,8 @@ def _groups(study: Study, rates: Floats, baseline: Floats) -> Iterator[tuple[str
     weights = weights_of(study, definition)
     for group in dict.fromkeys(name for name in names if name is not None):
         of = np.array([name == group for name in names])
-        found = fom.figure_of_merit(rates[of, :1], baseline[of, :1], weights[of], definition)
-        yield group, float(found[0])
+        figure = fom.figure_of_merit(rates[of, :1], baseline[of, :1], weights[of], definition)
+        yield group, float(figure[0])
 
 
 def _presets(study: Study, machine: str, chains: Chains) -> Iterator[tuple[str, tuple[float, str]]]:
@@ -189,7 +190,7 @@ def _one_unit(study: Study, machine: str, shares: Floats) -> Iterator[Note]:
     if len(shares) < 2 or study.figure_of_merit.mean == "minimum" or shares[unit] < DOMINANT:
         return
     text = (
-        f"{list(study.units_of_work)[unit]} makes {100 * shares[unit]:.3g} % of the figure of {machine}, so that the "
+        f"{list(study.units_of_work)[unit]} makes {percent(shares[unit], 3)} of the figure of {machine}, so that the "
         "other units hardly count; weights, or another definition, would tell another story"
     )
     yield Note("one-unit", text, machine)

@@ -22,7 +22,7 @@ from estimator.devices import announcements
 from estimator.devices.board import power_limit
 from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups
 from estimator.pipeline.group_memory import shares_of, stages_of
-from estimator.pipeline.memory import Held, held_by_profile, held_by_step, largest_use
+from estimator.pipeline.memory import Held, held_by_stages, largest_use
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles.layers.shards import divided
@@ -170,8 +170,8 @@ def _given(
 ) -> tuple[dict[Group, GroupStep], Floats]:
     """The steps of groups, and that of one device with the whole model and batch, given timed steps."""
     samples_s = given_timed({whole: whole_s, **{group: step.step.total for group, step in steps.items()}}, timed, seed)
-    found = {group: replace(step, step=step.step.to(samples_s[group])) for group, step in steps.items()}
-    return found, samples_s[whole]
+    corrected = {group: replace(step, step=step.step.to(samples_s[group])) for group, step in steps.items()}
+    return corrected, samples_s[whole]
 
 
 @dataclass(frozen=True)
@@ -193,13 +193,8 @@ class _Alone:
     @cached_property
     def held(self) -> list[Held] | None:
         """What the step holds, or each end of its pipeline; None where nothing tells the parameters."""
-        step = self.predicted
-        if self.split.pipeline > 1:
-            return [held_by_profile(stage, self.plan) for stage in stages_of(self.profile, self.split)]
-        try:
-            return [held_by_step(step.profile, step.plan, step.target.device, step.work)]
-        except EstimatorError:
-            return None
+        stages, step = stages_of(self.profile, self.split), self.predicted
+        return held_by_stages(stages, step.profile, step.plan, step.target.device, step.work)
 
     def memory(self, split: Split, group: Group) -> MemoryUse | None:
         """What the fullest device of a group holds with its share of the parts that devices divide."""

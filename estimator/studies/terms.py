@@ -68,7 +68,8 @@ def term_faults(
         known = f"none of the units {', '.join(terms)}.{suggestion(name, terms)}"
         yield ("figure_of_merit", "weights", name), f"weights names '{name}', which is {known}"
     for name, unit in terms.items():
-        faults = (*_unknown(unit, machines), *_baseline_faults(unit, baseline), *_worker_faults(unit, machines))
+        of_machines = (*_unknown(unit, machines), *_worker_faults(unit, machines))
+        faults = (*of_machines, *_baseline_faults(unit, baseline), *_endless(unit))
         yield from ((("units_of_work", name, *at), f"{name}: {sentence}") for at, sentence in faults)
 
 
@@ -96,6 +97,15 @@ def _worker_faults(unit: Terms, machines: Mapping[str, Any]) -> Faults:
     for machine, sized in machines.items() if unit.time_of == "device" else ():
         if not (sized.system or sized.devices_per_node):
             yield ("time_of",), f"the time is that of a device, but {machine} has no 'devices_per_node'; add it"
+
+
+def _endless(unit: Terms) -> Faults:
+    """Rates at which the amount of a unit takes longer than any time that a study may give."""
+    for machine, rate in (unit.amount_per_s or {}).items():
+        if unit.amount / rate > quantities.LONGEST_S:
+            time = f"an amount of {unit.amount:g} at {rate:g} a second takes {unit.amount / rate:g} s on {machine}"
+            most = f"write an amount and a rate that make at most {quantities.LONGEST_S:g} s"
+            yield ("amount_per_s", machine), f"{time}, which is longer than anything runs; {most}"
 
 
 def predicted(unit: Any) -> bool:

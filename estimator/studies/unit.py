@@ -13,6 +13,7 @@ from estimator.devices import load_system
 from estimator.pipeline.group import estimate_group
 from estimator.pipeline.listed_power import with_listed_power
 from estimator.pipeline.step import estimate
+from estimator.rollup import quality
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.rollup.scaling import Group, group_of, refuse_fewer
 from estimator.studies.places import beside, read_profile_beside
@@ -47,7 +48,8 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
         estimated = replace(estimated, notes=(*estimated.notes, *_batch_note(unit_name, unit, group)))
-    estimated = replace(estimated, notes=(*_left_out_note(unit_name, unit, estimated), *estimated.notes))
+    of_unit = (*_left_out_note(unit_name, unit, estimated), *_steps_rise_note(unit_name, unit))
+    estimated = replace(estimated, notes=(*of_unit, *estimated.notes))
     _refuse_carried(estimated)
     return with_listed_power(estimated, size.system)
 
@@ -84,6 +86,17 @@ def _left_out_note(unit_name: str, unit: UnitOfWork, estimated: Estimate) -> tup
         return ()
     text = f"{unit_name}: {rest} of {samples} samples of an epoch do not fill a batch of {whole}, and are left out"
     return (Note("samples-left-out", f"{text}; 'steps_rounding: ceil' counts them as a step", subject=unit_name),)
+
+
+def _steps_rise_note(unit_name: str, unit: UnitOfWork) -> tuple[Note, ...]:
+    """A note where a larger batch is said to need more steps to quality."""
+    table = unit.steps_to_quality or {}
+    batches = quality.rise(table)
+    if batches is None:
+        return ()
+    steps = " and ".join(f"{table[batch]:,.15g} steps at batch {batch}" for batch in batches)
+    text = f"{unit_name}: steps_to_quality are {steps}; a larger batch should need no more steps, so check the table"
+    return (Note("steps-rise", text, subject=unit_name),)
 
 
 def samples_and_batch(unit: UnitOfWork, workload: Workload) -> tuple[int | None, int | None]:

@@ -12,7 +12,7 @@ from estimator.pipeline.group_forward import forward_of_group
 from estimator.rollup import chain
 from estimator.rollup.scaling import UNEVEN, drawn_spread
 from estimator.studies.expenses import given_power, given_prices
-from estimator.studies.forward import estimate_forward, forward_origin, validating
+from estimator.studies.forward import estimate_forward, forward_origin, within_validation
 from estimator.studies.given import STUDY_FILE, Given, numbers_of
 from estimator.studies.given_time import given_efficiency, given_time, worker_of_time
 from estimator.studies.quality import given_steps
@@ -196,7 +196,7 @@ def _forward(unit: UnitOfWork, step: Estimate, size: Size, ops: str) -> Iterator
 
     ``ops``: what the step consists of, in words. Raises EstimatorError where the profile has no forward pass.
     """
-    with validating(step):
+    with within_validation(step):
         origin = forward_origin(ops, step)
     if unit.devices is None:
         name = "forward_alone_s" if shares_in_turn(unit) else "forward_s"
@@ -208,7 +208,7 @@ def _forward(unit: UnitOfWork, step: Estimate, size: Size, ops: str) -> Iterator
 def _forward_of_group(unit: UnitOfWork, devices: int, step: Estimate, size: Size, origin: str) -> Iterator[Given]:
     """The forward pass of a micro-batch on several devices, and how these repeat it."""
     group, split = group_of_unit(unit, devices, step.profile, size), split_of(unit)
-    with validating(step):
+    with within_validation(step):
         forward = forward_of_group(step, group, split)
     parallel, left_out = f"parallel {split}", NOT_GATHERED if split.gathers_weights else ""
     label, formula = "forward pass of a micro-batch", "sum of its parts, and of the messages among parts of the model"

@@ -19,14 +19,14 @@ class Buckets:
     """Parts of the weights in the order of the backward pass: their bytes.
 
     ``made``: the op that makes the last of their gradients; ``used``: the first op of the forward pass that takes them;
-    ``order``: all ops as the step runs them; ``turn``: the last op ahead of the backward pass; None where none is.
+    ``order``: all ops as the step runs them; ``last_forward``: the last op ahead of the backward pass, if any.
     """
 
     bytes: Floats
     made: Integers
     used: Integers
     order: Integers
-    turn: int | None
+    last_forward: int | None
 
     def neighbour(self, op: int, distance: int) -> int | None:
         """The op that runs so many places later (or earlier, below 0); None before the first one."""
@@ -50,7 +50,7 @@ def buckets_of(work: pd.DataFrame, made: Floats, taken: Floats) -> Buckets:
             size, filled = bucket_bytes(float(made.sum())), 0.0
     ended = np.cumsum(made[rows])[full]
     used, last = _first_takers(taken, order, ended), rows[full]
-    return Buckets(np.diff(ended, prepend=0.0), last, used, order, _turn(work, order, last[0]))
+    return Buckets(np.diff(ended, prepend=0.0), last, used, order, _last_forward(work, order, last[0]))
 
 
 def units_of(work: pd.DataFrame, made: Floats) -> Buckets:
@@ -70,8 +70,8 @@ def units_of(work: pd.DataFrame, made: Floats) -> Buckets:
     })  # fmt: skip
     units = units[units["bytes"] > 0].fillna({"used": order[0]}).astype({"made": np.int64, "used": np.int64})
     units = units.iloc[np.argsort(np.argsort(order)[units["made"]])]
-    turn = _turn(work, order, int(units["made"].iloc[0]))
-    return Buckets(units["bytes"].to_numpy(), units["made"].to_numpy(), units["used"].to_numpy(), order, turn)
+    last_forward = _last_forward(work, order, int(units["made"].iloc[0]))
+    return Buckets(units["bytes"].to_numpy(), units["made"].to_numpy(), units["used"].to_numpy(), order, last_forward)
 
 
 def knows_blocks(work: pd.DataFrame) -> bool:
@@ -96,7 +96,7 @@ def _units(rows: pd.DataFrame) -> Integers:
     return np.where(rows["block"].notna(), rows["block"].fillna(0), outside).astype(np.int64)
 
 
-def _turn(work: pd.DataFrame, order: Integers, first_made: int) -> int | None:
+def _last_forward(work: pd.DataFrame, order: Integers, first_made: int) -> int | None:
     """The last op ahead of the backward pass, which ends before the first gradient is made."""
     ahead = order[: int(np.flatnonzero(order == first_made)[0])]
     forward = ahead[~in_phase(work, "backward").to_numpy(dtype=bool)[ahead]]

@@ -127,13 +127,13 @@ def messages_among_parts(work: pd.DataFrame) -> pd.DataFrame:
     last product whose message goes the same way.
     """
     attributes, last = work["attributes"].fillna(""), len(work) - 1
-    found = [
+    messages = [
         {"operator": operator, "like": like, "row": row, "ready": row + ready, "needed": min(row + needed, last)}
         for row in np.flatnonzero(attributes.str.contains("=tensor|exchange", regex=True))
         for mark, (operator, like, ready, needed) in AMONG_PARTS.items()
         if mark in attributes.iloc[row].split(";")
     ]
-    table = pd.DataFrame(found, columns=["operator", "like", "row", "ready", "needed"])
+    table = pd.DataFrame(messages, columns=["operator", "like", "row", "ready", "needed"])
     rows = work.iloc[table["row"]]
     size = pd.Series(np.where(table["like"] == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n")))
     ready = table["ready"].where(table["ready"] >= 0)
@@ -229,7 +229,7 @@ def _sharded(buckets: Buckets, updated: Updates) -> pd.DataFrame:
         rows.append(_gather(buckets, bucket, ready, int(buckets.used[bucket])))
     for bucket in range(count):
         if bucket + 1 < count:
-            ready = int(buckets.made[bucket - 1]) if bucket else buckets.turn
+            ready = int(buckets.made[bucket - 1]) if bucket else buckets.last_forward
             rows.append(_gather(buckets, bucket + 1, ready, buckets.neighbour(int(buckets.made[bucket]), 1)))
         reduced = {"operator": "reduce_scatter", "bytes": buckets.bytes[bucket], "bucket": bucket}
         rows.append({**reduced, "ready": int(buckets.made[bucket]), "needed": updated[0]})

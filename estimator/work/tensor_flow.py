@@ -120,13 +120,13 @@ def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, workload: Workloa
     holders = is_variable(work) | is_update(work) | in_phase(work, "optimizer")
     inside = {*work["op"], *_names(work[holders])}
     itemsize = written_itemsizes(work, workload)
-    found: dict[tuple[str, shapes.Shape], float] = {}
+    sizes: dict[tuple[str, shapes.Shape], float] = {}
     for row in np.flatnonzero((in_phase(work, "forward") & ~holders).to_numpy(dtype=bool)):
         operands = parsed.ops[parsed.codes[row]].operands
         for name, shape in zip(_listed(work["inputs"].iloc[row]), operands, strict=False):
             if name and shape and name not in inside:
-                found[name, form(shape)] = math.prod(shape) * float(itemsize[row])
-    return sum(found.values())
+                sizes[name, form(shape)] = math.prod(shape) * float(itemsize[row])
+    return sum(sizes.values())
 
 
 def _names(rows: pd.DataFrame) -> set[str]:

@@ -182,7 +182,7 @@ FREE = (
     Free(ABSENT, r"memory_bandwidth|peak", "a file may say that its specifications are incomplete", complete),
     Free(TWO, r"(memory_\w+|last_level_cache|power|power_limit|launch_latency|base_clock)\.value", NOTHING_ELSE),
     Free(TWO, r"(nodes|devices_per_node|linked_devices|injection_bandwidth|rpeak|rmax)\.value", NOTHING_ELSE),
-    Free(TWO, r".*\.uncertainty|pcie_generation|link\.per_neighbour\.value", NOTHING_ELSE),
+    Free(TWO, r".*\.uncertainty|pcie_generation|link\.\w+_neighbour\.value", NOTHING_ELSE),
     Free(TWO, r"link\.(per_direction|total)\.value", NOTHING_ELSE, lambda spec, _: both_directions(spec)),
     Free(TWO, r"(peak|compute_units)\..*", NOTHING_ELSE, constrained),
     Free(("x 2",), r"boost_clock\.value", "a chip may boost above the clock at which its peaks hold"),

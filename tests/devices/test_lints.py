@@ -171,6 +171,8 @@ FAULTY = [  # lint, file, what changes, words of the sentence, a value whose wai
      "expected twice it; mend one", "link.per_direction"),
     ("link-directions", DIE, [("link.per_neighbour.value", "300 GB/s"), ("link.total", None)],
      "more than all neighbours together", "link.per_neighbour"),
+    ("link-directions", DIE, [("link.slowest_neighbour", sourced("150 GB/s"))],
+     "more than link.per_neighbour of 100 GB/s", "link.slowest_neighbour"),
     ("part-of-module", DIE, [("memory_capacity.value", "128 GB")], "is it the module's number?", "memory_capacity"),
     ("part-of-module", DIE, [("last_level_cache.value", "6 MB")],
      "expected 2 parts to make the module; mend one", "last_level_cache"),

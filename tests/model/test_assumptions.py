@@ -124,7 +124,7 @@ def test_measured_rows_and_notes_of_a_device_have_notes() -> None:
     found = sentences(PRODUCT, measured=rows, device=KNOWN | {"notes": ["of an early board"]})
     assert found == [
         "toy: measured ops are those of no source given",
-        "toy: 1 measured rows state no spread: each time is taken to be within ± 5%",
+        "toy: 1 measured rows state no spread: each time is taken to be within ± 5 %",
         "toy: measured rows of collective, recurrent are there but not used",
         "toy: of an early board",
     ]

@@ -99,6 +99,13 @@ def test_a_group_that_grows_with_the_machine_has_all_links() -> None:
     assert total(pair, wired)[0] == pytest.approx(LARGE / (C.efficiency("fabric") * 50e9), rel=0.01)
 
 
+def test_what_stages_pass_on_may_go_to_the_slowest_neighbour() -> None:
+    wired = Links(Hop("fabric", 200e9, per_neighbour=200e9, slowest_neighbour=50e9), Hop("rdma", 25e9))
+    for operator, rate in (("send_recv", 50e9), ("collective_broadcast", 200e9)):
+        pair = replace(messages(operator, LARGE, ranks=2, per_node=2), fixed=True)
+        assert total(pair, wired)[0] == pytest.approx(LARGE / (C.efficiency("fabric") * rate), rel=0.01)
+
+
 def test_no_device_sends_more_than_its_bus_carries() -> None:
     over = Links(Hop("fabric", 300e9), Hop("rdma", 400e9), bus=63e9)
     alone, whole_node = messages("send_recv", LARGE, ranks=2, per_node=1), messages("all_reduce", LARGE, ranks=16)

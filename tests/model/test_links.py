@@ -26,6 +26,12 @@ def test_a_link_of_which_the_total_alone_is_stated_has_half_of_it_one_way() -> N
     assert link_note(make_device(link={"total": "600 GB/s"})) == ()
 
 
+def test_links_of_unlike_pairs_tell_the_slowest() -> None:
+    link = {"per_direction": "200 GB/s", "per_neighbour": "200 GB/s", "slowest_neighbour": "50 GB/s"}
+    assert links_of(make_device(link=link)).inside == Hop("fabric", 200e9, per_neighbour=200e9, slowest_neighbour=50e9)
+    assert links_of(load_device("mi250x-gcd")).inside.slowest_neighbour == 50e9
+
+
 def test_a_device_without_links_has_its_bus() -> None:
     assert links_of(load_device("l40s")).inside == Hop("pcie", 16 * LANE_RATE[4])
     assert links_of(load_device("arc-pro-b60")).inside == Hop("pcie", 8 * LANE_RATE[5])

@@ -124,7 +124,14 @@ def test_the_largest_batch_fits_both_ends(llama3: Profile) -> None:
     assert not held(llama3, "pipeline=4", 4, largest + 1).fits
 
 
-def test_a_refusal_names_no_batch_of_micro_batches(llama3: Profile) -> None:
+def test_micro_batches_make_the_batch_and_tell_no_largest_one(llama3: Profile) -> None:
+    for split, devices in (("pipeline=4,micro=2", 4), ("data,micro=2", 1)):
+        use = held(llama3, split, devices, 8)
+        assert (use.batch, use.largest_batch) == (8, None)
+    assert (held(llama3, "pipeline=4,micro=8", 4, 8).largest_batch or 0) > 0
+
+
+def test_a_refusal_names_the_batch_and_no_largest_one_of_micro_batches(llama3: Profile) -> None:
     split, plan = read_split("pipeline=4,micro=4"), dataclasses.replace(PLAN, target="v100-sxm2-16gb", precision="fp32")
-    with pytest.raises(EstimatorError, match=r"take a device with more memory$"):
+    with pytest.raises(EstimatorError, match=r" at batch 8 .*take a device with more memory$"):
         estimate_group(llama3, plan, group_of(4, 4, "weak", 8, split), split)

@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import DeviceShare
 from estimator.core.types import RunPlan
 from estimator.pipeline.memory import memory
 from estimator.pipeline.step import estimate
@@ -19,12 +18,6 @@ def test_memory_grows_with_the_batch_and_not_with_inference() -> None:
     assert large.parts["parameters"][0] == small.parts["parameters"][0]
     forward = memory(profile, RunPlan("v100", batch=64, mode="inference", draws=20))
     assert forward.total[0] < large.total[0]
-
-
-def test_a_split_divides_its_parts() -> None:
-    profile, plan = read_profile("resnet50"), RunPlan("v100", batch=8, draws=20)
-    whole, part = memory(profile, plan), memory(profile, plan, DeviceShare({"parameters": 4.0}))
-    assert part.parts["parameters"][0] == pytest.approx(whole.parts["parameters"][0] / 4)
 
 
 def test_refuses_another_batch_than_one_that_is_not_known() -> None:

@@ -55,5 +55,5 @@ def test_the_pitch_of_a_devices_own_steps() -> None:
 
 def test_a_share_outside_the_steps_is_noted_from_one_percent_on() -> None:
     assert list(device_steps.outside_warnings(1.0, 100.0)) == []
-    assert "5% of the ops' time lies outside the steps" in next(device_steps.outside_warnings(5.0, 100.0))
+    assert "5 % of the ops' time lies outside the steps" in next(device_steps.outside_warnings(5.0, 100.0))
     assert list(device_steps.outside_warnings(0.0, 0.0)) == []

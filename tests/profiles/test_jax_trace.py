@@ -117,7 +117,7 @@ def test_the_step_of_a_gpu_that_lags_behind_the_marks_is_its_own(tmp_path: Path)
     assert profile.wall_step_s == pytest.approx(100e-6)
     assert profile.busy_step_s == pytest.approx(98e-6)
     assert profile.ops[["op", "calls"]].to_numpy().tolist() == [["dot", 1.0]]
-    assert "22% of the ops' time lies outside the steps" in str(profile.warnings)
+    assert "22 % of the ops' time lies outside the steps" in str(profile.warnings)
 
 
 def test_marks_in_which_nothing_was_launched_are_no_steps(tmp_path: Path) -> None:

@@ -33,6 +33,11 @@ def test_the_critical_batch_needs_twice_the_least_steps() -> None:
     assert steps(int(CRITICAL)) == 2 * LEAST
 
 
+def test_steps_rise_where_a_larger_batch_needs_more() -> None:
+    tables = (TABLE, {64: 9.0}, {256: 20.0, 64: 10.0}, {64: 10.0, 256: 10.0}, {64: 30.0, 256: 10.0, 1024: 11.0})
+    assert [quality.rise(table) for table in tables] == [None, None, (64, 256), None, (256, 1024)]
+
+
 def test_between_two_batches_steps_follow_a_power_of_the_batch() -> None:
     table = {100: 1000.0, 400: 250.0, 1600: 250.0}
     assert [quality.interpolate(table, batch) for batch in (100, 200, 800)] == pytest.approx([1000, 500, 250])

@@ -148,6 +148,15 @@ def test_samples_that_whole_steps_leave_out_are_noted(
     assert any("samples of an epoch do not fill a batch of" in text for text in warnings) is noted
 
 
+@pytest.mark.parametrize(
+    ("table", "noted"), [({8: 9000, 16: 12000, 32: 100}, True), ({8: 9000, 16: 9000, 32: 3000}, False), ({8: 9}, False)]
+)
+def test_steps_that_rise_with_the_batch_are_noted(table: dict[int, float], noted: bool, tmp_path: Path) -> None:
+    warnings = estimated(write(tmp_path), unit={"steps_to_quality": table}).warnings
+    words = "A: steps_to_quality are 9,000 steps at batch 8 and 12,000 steps at batch 16; a larger batch should need no"
+    assert any(text.startswith(words) for text in warnings) is noted
+
+
 SLOW = {"network": {"injection_bandwidth": "1 GB/s"}}
 
 

@@ -58,9 +58,9 @@ def test_a_unit_is_there_from_its_first_op_to_the_last_of_its_gradients(work: pd
 
 def test_the_backward_pass_begins_behind_the_forward_pass(work: pd.DataFrame) -> None:
     last = work.index[work["phase"] == "forward"][-1]
-    assert units(work).turn == last
+    assert units(work).last_forward == last
     made = gradient_bytes(work, Workload(name="t", parameters=10**6))[0]
-    assert buckets_of(work, made, weights_taken(work)).turn == last
+    assert buckets_of(work, made, weights_taken(work)).last_forward == last
 
 
 def test_the_order_of_rows_is_that_of_the_step(work: pd.DataFrame) -> None:

@@ -15,7 +15,7 @@ def render_capture(document: Mapping[str, Any]) -> None:
     console, step = terminal.console(), format_interval(document["wall_step_s"])
     timed = f"{step} over {document['repeats']} steps after {document['warmup']} warm-up"
     profiled_step = format_time(document["profiled_step_s"])
-    profiled = f"{profiled_step} in {document['steps']} profiled ones ({document['overhead']:+.1%})"
+    profiled = f"{profiled_step} in {document['steps']} profiled ones ({100 * document['overhead']:+.1f} %)"
     console.print(f"step {timed}, {profiled}; batch {document['batch_size']}")
     console.print(Text(str(document["folder"]), "bold"), ": see estimator ingest", sep="")
     terminal.print_warnings(document["warnings"])

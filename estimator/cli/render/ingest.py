@@ -49,7 +49,7 @@ def _totals(document: Mapping[str, Any]) -> str:
 def _facts(document: Mapping[str, Any]) -> str:
     """What else is known of the run, each fact behind a comma."""
     mode = document["mode"] if document["mode"] != "training" else None
-    coverage = f"{document['coverage']:.1%}" if document["coverage"] is not None else None
+    coverage = units.percent(document["coverage"], 3) if document["coverage"] is not None else None
     facts = {"mode": mode, "batch": document["batch_size"], "device": document["device"], "coverage": coverage}
     return "".join(f", {name} {value}" for name, value in facts.items() if value is not None)
 
@@ -68,7 +68,7 @@ def _ops(ops: Sequence[Mapping[str, Any]], by: str, top: float) -> Table:
     cumulative = [*itertools.accumulate(op[by] or 0.0 for op in largest)]
     shown = largest[: 1 + sum(amount < top * cumulative[-1] for amount in cumulative)]
     rest, what = len(ops) - len(shown), "time" if by == "time_s" else "FLOP"
-    title = f"Ops up to {top:.0%} of the {what}; {rest} more: --top 1, --csv or --json" if rest else "Ops"
+    title = f"Ops up to {units.percent(top)} of the {what}; {rest} more: --top 1, --csv or --json" if rest else "Ops"
     numbers = ("calls", "m", "n", "k", "FLOP", "bytes", "time")
     table = terminal.new_table(title, "op", "class", "phase", *numbers, "counted from", right=numbers, spare=SPARE)
     for op in shown:

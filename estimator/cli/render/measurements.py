@@ -7,6 +7,7 @@ from typing import Any
 
 from estimator.cli import terminal
 from estimator.cli.terminal import Table
+from estimator.core.units import percent
 from estimator.devices.measurements.conditions import CONDITION_COLUMNS, KIND_COLUMNS
 
 COUNTS = ("rows", "left_out", "beats_bound", "above_peak")
@@ -41,7 +42,7 @@ def _kinds(kinds: Sequence[Mapping[str, Any]]) -> Table:
     for kind in kinds:
         counts = (str(kind[name] or "") for name in COUNTS)
         rate, share = kind["best_flop_per_s"], kind["best_share"]
-        best = f"{rate / 1e12:.4g}" if rate else "", f"{share:.1%}" if share else ""
+        best = f"{rate / 1e12:.4g}" if rate else "", percent(share, 3) if share else ""
         table.add_row(kind["op_class"], kind["precision"], *counts, *best)
     return table
 

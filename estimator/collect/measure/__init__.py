@@ -27,7 +27,7 @@ from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import with_operators
 from estimator.core.schema import MEASUREMENTS
-from estimator.core.units import plural
+from estimator.core.units import percent, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +175,7 @@ def _warnings(rows: pd.DataFrame, provenance: Mapping[str, Any]) -> Iterator[str
         yield f"{count} {plural('shape', count)} left out: {reason}"
     wide_count = int(((rows["time_high_s"] - rows["time_low_s"]) / rows["time_s"] > WIDE_SPREAD).sum())
     if wide_count:
-        rows_text = f"{wide_count} of {len(rows)} rows vary by more than {WIDE_SPREAD:.0%} of their time"
+        rows_text = f"{wide_count} of {len(rows)} rows vary by more than {percent(WIDE_SPREAD)} of their time"
         yield f"{rows_text}; run nothing else meanwhile"
     if (provenance["load"] or 0.0) > BUSY * provenance["threads"] or (
         provenance["disturbed_share"] or 0.0
@@ -190,7 +190,7 @@ def _conditions(provenance: Mapping[str, Any]) -> str:
     load = "not told" if provenance["load"] is None else f"{provenance['load']:.1f}"
     text = f"load {load} before the run, on {provenance['threads']} threads"
     share = provenance["disturbed_share"]
-    return text if share is None else f"{text}; other processes disturbed {share:.0%} of the samples"
+    return text if share is None else f"{text}; other processes disturbed {percent(share)} of the samples"
 
 
 def _disturbed_note(provenance: Mapping[str, Any]) -> list[str]:

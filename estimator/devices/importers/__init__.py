@@ -20,6 +20,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.operators import with_operators
 from estimator.core.schema import MATRIX, MEASUREMENTS
 from estimator.core.types import DeviceSpec
+from estimator.core.units import percent
 from estimator.devices.importers.columns import join_text
 from estimator.devices.importers.declared import Declared, first_line
 from estimator.devices.measurements.conditions import Conditions
@@ -215,7 +216,7 @@ def _add_check_notes(result: Imported) -> None:
         result.add_note("no device is named: times are not checked against its peak; --device names one")
     best_share = result.survey.loc[result.survey["op_class"].isin(MATRIX), "best_share"].max()
     if best_share < SMALL_SHARE:
-        sentence = f"no product reaches more than {best_share:.1%} of the peak of {', '.join(result.names())}"
+        sentence = f"no product reaches more than {percent(best_share)} of the peak of {', '.join(result.names())}"
         result.add_note(f"{sentence}; if the rows were not measured on it, what is predicted by them is wrong")
     conditions = result.conditions
     for note in (

@@ -34,7 +34,7 @@ def duplicate_alias(spec: DeviceSpec | SystemSpec, catalogue: Catalogue) -> Find
 
 
 def link_directions(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
-    """A link's total is both directions of all neighbours; one neighbour's share is not above all of them."""
+    """A link's total is both directions of all neighbours; one has no more than all, the slowest no more than one."""
     link = spec.link
     if link is None:
         return
@@ -55,6 +55,13 @@ def link_directions(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
                 f"link.per_neighbour is {neighbour}, more than all neighbours together in {field} (one way); mend one",
                 ("link.per_neighbour", field),
             )
+    slowest, most = link.slowest_neighbour, neighbour or one_way
+    if slowest and most and slowest.value > most.value:
+        field = "link.per_neighbour" if neighbour else "link.per_direction"
+        yield Finding(
+            f"link.slowest_neighbour is {slowest}, more than {field} of {most}; mend one",
+            ("link.slowest_neighbour", field),
+        )
 
 
 def part_of_module(spec: DeviceSpec, catalogue: Catalogue) -> Findings:

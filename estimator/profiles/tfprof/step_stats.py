@@ -177,12 +177,11 @@ class _Step:
             raise EstimatorError(
                 f"{where}: '{op}' runs from {op_start} to {op_end} ns of its start; expected an end after its beginning"
             )
-        ended = start + op_end
+        shapes: dict[int, Shape] = {}
         for output in stats.output:
-            tensor = output.tensor_description
-            made = Output(ended, node_text.shape_of(tensor.shape), node_text.PRECISION.get(tensor.dtype))
-            self.outputs[op, output.slot].append(made)
-        shapes = {output.slot: node_text.shape_of(output.tensor_description.shape) for output in stats.output}
+            slot, tensor = output.slot, output.tensor_description
+            shapes[slot] = node_text.shape_of(tensor.shape)
+            self.outputs[op, slot].append(Output(start + op_end, shapes[slot], node_text.PRECISION.get(tensor.dtype)))
         results = tuple(shapes[slot] for slot in sorted(shapes))
         last = start + max(op_end, end)
         return Event(op, device.device, start + op_start, op_end - op_start, last, op_type, kernel, inputs, results)

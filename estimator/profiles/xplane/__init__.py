@@ -354,7 +354,7 @@ class _PlaneEvents:
         if not len(self.part.counted):
             return events
         by_host = self.part.completed is not None
-        times = self.reading.host.given(self._correlation(events), events.start) if by_host else events.start
+        times = self.reading.host.launch_or_start(self._correlation(events), events.start) if by_host else events.start
         step = step_at(self.part.counted, times)
         if self.part.completed is not None:
             ends = last_ends(step, events.start + events.duration, len(self.part.completed))

@@ -71,7 +71,7 @@ class HostRecord:
         """When the host launched each event; UNKNOWN where no launch has its number."""
         return launched(correlation, self.launches["correlation"], self.launches["start"])
 
-    def given(self, correlation: Integers, start: Integers) -> Integers:
+    def launch_or_start(self, correlation: Integers, start: Integers) -> Integers:
         """When the host launched each event; its start where it has no number, or not all launches were kept; UNKNOWN
         where that was before the trace began.
         """
@@ -111,7 +111,7 @@ def device_timeline(
     windows = steps if by_host or not len(steps) else _pitches(steps)
     events = device.events
     launch = host.launched(events["correlation"])
-    times = host.given(events["correlation"], events["start"]) if by_host else events["start"]
+    times = host.launch_or_start(events["correlation"], events["start"]) if by_host else events["start"]
     step = step_at(windows, times)
     if device.upto < LAST:
         windows = windows[: _whole_steps(device, windows, step)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from estimator.core.types import Floats, Number, pair_id
+from estimator.core.units import percent
 from estimator.studies.audit.marks import agreement
 from estimator.studies.audit.numbers import format_seconds
 from estimator.studies.audit.printed import Printed
@@ -68,7 +69,7 @@ def _describe_agreement(step_times: Sequence[float], tolerance: float) -> str:
     ratio = max(step_times) / min(step_times)
     if ratio > 1 + tolerance:
         return f"contradict each other, {ratio:.3g} to 1"
-    return f"agree within {100 * (ratio - 1):.2g} %"
+    return f"agree within {percent(ratio - 1)}"
 
 
 def geometric_mean(values: Sequence[float] | Sequence[Floats]) -> Floats:

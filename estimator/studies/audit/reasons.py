@@ -43,7 +43,7 @@ def _reasons_of_known_steps(implied: ImpliedStep, runs: Sequence[Run]) -> Iterat
         yield f"with its launches {mid} are predicted, {low} to {high}, which {'hold' if implied.holds else 'miss'} it"
     if implied.flop_per_s and implied.utilisation:
         rate = units.show(implied.flop_per_s, "FLOP/s", 3)
-        share = f"{100 * implied.utilisation:.2g} % of the {run.estimate.precision} peak"
+        share = f"{units.percent(implied.utilisation)} of the {run.estimate.precision} peak"
         yield f"{rate} in products and convolutions, {share}"
     if implied.time_s < run.estimate.floor_s:
         yield f"less than the {format_seconds(run.estimate.floor_s)} that peak and bandwidth allow"

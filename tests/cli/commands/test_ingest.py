@@ -48,7 +48,7 @@ def test_layers_are_listed_by_their_flop() -> None:
     assert {op["block"] for op in document["ops"]} == {None, *range(12)}
     printed = run("ingest", "gpt2", "--top", "0.1").stdout
     assert "layers, nothing ran, 6.613 TFLOP in matrix products, batch 8" in printed
-    assert "Ops up to 10% of the FLOP; " in printed
+    assert "Ops up to 10 % of the FLOP; " in printed
     assert "nan" not in printed
 
 

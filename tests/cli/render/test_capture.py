@@ -13,6 +13,6 @@ def test_the_step_with_and_without_the_profiler() -> None:
     output = printed(lambda: render_capture(DOCUMENT))
     step, folder = output.stdout.splitlines()
     assert step.startswith("step 110.0 (100.0 – 120.0) ms over 30 steps after 5 warm-up, 220.0 ms in 3 profiled ones")
-    assert step.endswith("(+100.0%); batch 4")
+    assert step.endswith("(+100.0 %); batch 4")
     assert folder == "runs/[mine]: see estimator ingest"
     assert output.stderr == "warning: a warning\n"

@@ -16,7 +16,7 @@ def test_people_read_what_programs_get() -> None:
 
 def test_the_share_limits_op_types_and_ops() -> None:
     half, most = (run("ingest", "p1b3", "--top", top).stdout for top in ("0.5", "0.95"))
-    assert "Ops up to 50% of the time; " in half
+    assert "Ops up to 50 % of the time; " in half
     assert "more: --top 1" in half
     assert len(half.splitlines()) < len(most.splitlines())
 

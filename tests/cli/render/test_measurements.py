@@ -34,7 +34,7 @@ def test_an_import_names_formats_devices_and_file() -> None:
     output = printed(partial(render_import, document))
     first, *lines = output.stdout.splitlines()
     assert first == "DeepBench log; CSV of a, b"
-    assert "gemm fp32 7 1 15 95.5%" in [" ".join(line.split()) for line in lines]
+    assert "gemm fp32 7 1 15 95.5 %" in [" ".join(line.split()) for line in lines]
     assert "op class library" in [" ".join(line.split()) for line in lines]  # columns that are empty are left out
     assert lines[-1] == "wrote out.csv"
     assert output.stderr == "note: a note\n"

@@ -124,7 +124,7 @@ def test_disturbances_are_noted_in_the_device_and_warnings() -> None:
     about = {"left_out": {}, "load": 3.0, "threads": 2, "clock": "1 GHz", "disturbed": ["add warm"]}
     notes = list(measure._warnings(rows(gemm("fp32", 64, 1e9)), {**about, "disturbed_share": 0.5}))
     assert notes[0].startswith(
-        "the machine was busy: load 3.0 before the run, on 2 threads; other processes disturbed 50%"
+        "the machine was busy: load 3.0 before the run, on 2 threads; other processes disturbed 50 %"
     )
     assert notes[1:] == ["1 rows hold samples alone that other processes disturbed: add warm"]
     text = described.device_file("mine", described.best(TABLE, None), PROVENANCE, "estimator measure", notes)

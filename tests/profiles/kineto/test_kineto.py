@@ -273,7 +273,7 @@ def test_updates_bound_the_steps_without_step_marks(tmp_path: Path) -> None:
     assert profile.wall_step_s == pytest.approx(100e-6)
     assert profile.ops["op"].tolist() == ["aten::mul"]
     assert any("updates bound 4 steps" in w and "--steps" in w for w in profile.warnings)
-    assert any("64% of the ops' time lies outside the steps" in w for w in profile.warnings)
+    assert any("64 % of the ops' time lies outside the steps" in w for w in profile.warnings)
 
 
 def test_optimizers_of_one_class_that_update_in_a_row_are_one_update(tmp_path: Path) -> None:

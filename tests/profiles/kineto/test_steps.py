@@ -18,7 +18,7 @@ def test_a_kernel_belongs_to_the_step_that_launched_it(tmp_path: Path) -> None:
     assert profile.ops["kernel"].tolist() == ["work"]
     assert profile.ops["time_s"].item() == pytest.approx(20e-6)
     assert profile.busy_step_s == pytest.approx(20e-6)
-    assert any("33% of the ops' time lies outside the steps" in warning for warning in profile.warnings)
+    assert any("33 % of the ops' time lies outside the steps" in warning for warning in profile.warnings)
 
 
 def test_without_any_launch_kernels_belong_to_the_step_in_which_they_begin(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_the_line_of_steps_bounds_a_devices_steps(tmp_path: Path) -> None:
     assert profile.wall_step_s == pytest.approx(100e-12)
     assert profile.ops["calls"].tolist() == [1.5]
     assert profile.busy_step_s == pytest.approx(30e-12)
-    assert "40% of the ops' time lies outside the steps" in str(profile.warnings)
+    assert "40 % of the ops' time lies outside the steps" in str(profile.warnings)
 
 
 def test_the_device_is_recorded_as_the_dump_describes_it(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_what_the_host_launched_outside_of_its_marks_is_left_out(tmp_path: Path)
     profile = profile_of(tmp_path, {"python": host}, {"Stream #1": [early, *stream]})
     assert (profile.steps, profile.ops["op"].tolist(), profile.ops["calls"].tolist()) == (4, ["gemm"], [1.0])
     assert 1e6 * (profile.wall_step_s or 0) == pytest.approx(100)
-    assert "21% of the ops' time lies outside the steps" in str(profile.warnings)
+    assert "21 % of the ops' time lies outside the steps" in str(profile.warnings)
 
 
 def test_marks_in_which_nothing_was_launched_are_no_steps(tmp_path: Path) -> None:

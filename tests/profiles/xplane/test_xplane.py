@@ -328,7 +328,7 @@ def test_ops_of_the_host_outside_of_its_steps_are_left_out(
     ]
     assert profile.wall_step_s == pytest.approx(95e-12)
     share = round(100 * (1000 * before + 9 * behind) / (1000 * before + 9 * behind + 80))
-    assert f"{share}% of the ops' time lies outside the steps" in str(profile.warnings)
+    assert f"{share} % of the ops' time lies outside the steps" in str(profile.warnings)
 
 
 def runs_and_marks(*runs: tuple[int, int], marks: int, later: int) -> bytes:

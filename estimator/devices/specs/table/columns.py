@@ -110,6 +110,7 @@ _DEVICE_COLUMNS = (
     _text("link_name", "links to other devices", field("link.name")),
     Column("link_per_direction", "all links one way", field("link.per_direction"), "B/s", "link"),
     Column("link_per_neighbour", "links to one neighbour, one way", field("link.per_neighbour"), "B/s"),
+    Column("link_slowest_neighbour", "links to the slowest one, one way", field("link.slowest_neighbour"), "B/s"),
     Column("link_total", "all links, both ways together", field("link.total"), "B/s"),
     _plain("pcie_generation", "of the host's bus", heading="PCIe"),
     *(column for kind in zip(*map(balances, ITEMSIZE), strict=True) for column in kind),
