@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -32,15 +33,21 @@ from estimator.work.framework_defaults import AUTO, product_format
 from estimator.work.messages import recorded_ranks
 
 
+class Devices(NamedTuple):
+    """The devices of a prediction."""
+
+    target: Side
+    source: Side | None  # None where nothing tells it, and where nothing ran
+    source_candidates: tuple[DeviceSpec, ...]  # devices that the profile may have been taken on
+
+
 @dataclass(frozen=True)
 class PredictedStep:
     """A step on the target before its replay: its devices and its work, the times of its ops, its timeline and host."""
 
     profile: Profile  # of the pass that runs
     plan: RunPlan
-    target: Side
-    source: Side | None
-    source_candidates: tuple[DeviceSpec, ...]  # devices that the profile may have been taken on
+    devices: Devices
     same_device: bool
     evidence: pd.DataFrame = field(repr=False)  # MEASUREMENTS of the target that may correct its models
     work: WorkOnTarget
@@ -52,17 +59,25 @@ class PredictedStep:
 
     def without_measurements(self) -> PredictedStep:
         """The same without the target's measurements: none corrects messages that are predicted later."""
-        return replace(self, target=replace(self.target, measurements=self.target.measurements.iloc[:0]))
+        return self._with_target(replace(self.target, measurements=self.target.measurements.iloc[:0]))
 
     def in_network(self, network: Network) -> PredictedStep:
         """The same, with the target's devices in another network."""
         device = self.target.device.model_copy(update={"network": network})
-        return replace(self, target=replace(self.target, device=device))
+        return self._with_target(replace(self.target, device=device))
+
+    def _with_target(self, target: Side) -> PredictedStep:
+        return replace(self, devices=self.devices._replace(target=target))
+
+    @property
+    def target(self) -> Side:
+        """The device that the step is predicted on."""
+        return self.devices.target
 
     @property
     def source_device(self) -> DeviceSpec | None:
         """The device that was profiled; None where nothing tells."""
-        return self.source.device if self.source else None
+        return self.devices.source.device if self.devices.source else None
 
 
 def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
@@ -73,9 +88,14 @@ def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
     target = load_target(plan)
     candidates = recorded_devices(profile)
     source = load_source(profile, plan, target, candidates) if profile.ran else None
-    device, source_device = target.device, source.device if source else None
-
     ran, pass_notes = select_pass(profile, plan.mode)
+    return _predict_pass(ran, plan, Devices(target, source, candidates), pass_notes)
+
+
+def _predict_pass(ran: Profile, plan: RunPlan, devices: Devices, pass_notes: tuple[Note, ...] = ()) -> PredictedStep:
+    """The ops of the pass that runs, on the target; ``pass_notes``: on the choice of the pass."""
+    target, source, _ = devices
+    device, source_device = target.device, source.device if source else None
     work = work_on_target(ran, plan, device, from_processor=ran_on_processor(ran, source_device))
 
     same_device = (source_device.name if source_device else ran.device) in (device.name, *device.aliases)
@@ -92,9 +112,7 @@ def predict_step(profile: Profile, plan: RunPlan) -> PredictedStep:
     return PredictedStep(
         profile=ran,
         plan=plan,
-        target=target,
-        source=source,
-        source_candidates=tuple(candidates),
+        devices=devices,
         same_device=same_device,
         evidence=evidence,
         work=work,
@@ -134,7 +152,7 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     Raises EstimatorError as :func:`estimate` does.
     """
     plan = predicted.plan
-    ran, source, device, work = predicted.profile, predicted.source, predicted.target.device, predicted.work
+    ran, devices, device, work = predicted.profile, predicted.devices, predicted.target.device, predicted.work
     prediction, scenario, timeline = predicted.prediction, predicted.scenario, predicted.timeline
     use, memory_notes = check_memory(parts or [(profile, ALONE)], ran, plan, device, work)
 
@@ -149,13 +167,13 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     shares = evidence_shares(prediction, replayed, scenario)
 
     notes = (
-        *predicted.target.notes, *(source.notes if source else ()),
-        *unknown_source(ran, plan, source, predicted.source_candidates, needed=mostly_proportional(prediction)),
+        *devices.target.notes, *(devices.source.notes if devices.source else ()),
+        *unknown_source(ran, plan, devices.source, devices.source_candidates, needed=mostly_proportional(prediction)),
         *with_code("profile", profile.warnings), *coverage_notes(profile),
         *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device),
         *predicted.pass_notes, *memory_notes,
         *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
-        *framework_default(ran, plan, device, work.work), *work.notes, *prediction.warnings,
+        *framework_default(predicted), *work.notes, *prediction.warnings,
         *(() if predicted.same_device else mostly_carried(shares, device)), *mostly_dispatch(shares, replayed, device),
         *power.notes(device, power_w),
     )  # fmt: skip
@@ -187,19 +205,17 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     )
 
 
-def framework_default(profile: Profile, plan: RunPlan, target: DeviceSpec, work: pd.DataFrame) -> tuple[Note, ...]:
-    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's.
-
-    ``work``: WORK of the step in the profile's format.
-    """
-    products = product_format(AUTO, profile.workload, target)
-    if plan.precision is not None or not products.changes(work):
+def framework_default(predicted: PredictedStep) -> tuple[Note, ...]:
+    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's."""
+    ran, plan, target = predicted.profile, predicted.plan, predicted.target.device
+    products = product_format(AUTO, ran.workload, target)
+    if plan.precision is not None or not products.changes(predicted.work.work):
         return ()
-    predicted = predict_step(profile, replace(plan, precision=AUTO, draws=0))  # need not fit
-    by_default = step.replay_step(predicted.prediction, predicted.timeline, predicted.scenario)
-    step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (by_default.step.total, by_default.kernels_s))
+    by_default = _predict_pass(ran, replace(plan, precision=AUTO, draws=0), predicted.devices)  # need not fit
+    replayed = step.replay_step(by_default.prediction, by_default.timeline, by_default.scenario)
+    step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (replayed.step.total, replayed.kernels_s))
     headline = (
-        f"{products.covered} keep the profile's number format; {profile.workload.framework or 'the framework'} would "
+        f"{products.covered} keep the profile's number format; {ran.workload.framework or 'the framework'} would "
         f"take {products.precision} on this device ('precision auto')"
     )
     details = f": the step would then take {step_s}, its kernels alone {kernels_s}"

@@ -6,6 +6,10 @@ workload file describes. Otherwise it stays NA: no work is guessed.
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
@@ -31,14 +35,48 @@ from estimator.work.transformed import Transformed
 
 LAYERS = ("attention", "gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
 CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # in the attributes of casts
+KEPT_TABLES = 32  # of the last counts
+MOST_KEPT_ROWS = 20_000  # of a count that is kept: of a larger one the memory would matter
 ROW_KIND = ("op_type", "operator", "precision")  # rows equal in these columns do the same work
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What is counted; equal where the contents are."""
+
+    digest: bytes
+    ops: pd.DataFrame = field(compare=False)
+    workload: Workload = field(compare=False)
+    where: str = field(compare=False)
 
 
 def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> Transformed:
     """WORK of an OPS table as profiled, and notes on rows whose work stays unknown.
 
+    The last results are kept: a study takes one profile to many machines, and a count does not depend on them.
+
     Raises EstimatorError where given dimensions are unreadable, or shapes do not fit their op.
     """
+    if len(ops) > MOST_KEPT_ROWS:
+        return _count(ops, workload, where)
+    counted = _count_or_recall(_Counted(_digest(ops, workload, where), ops, workload, where))
+    return replace(counted, work=counted.work.copy())
+
+
+def _digest(ops: pd.DataFrame, workload: Workload, where: str) -> bytes:
+    """A hash of all contents: cells, names and types of columns, the workload and the place."""
+    rows = pd.util.hash_pandas_object(ops).to_numpy().tobytes()
+    columns, stated = repr(list(ops.dtypes.items())), repr(sorted(workload.model_fields_set))
+    return hashlib.sha256(rows + "\n".join((columns, stated, repr(workload), where)).encode()).digest()
+
+
+@lru_cache(maxsize=KEPT_TABLES)
+def _count_or_recall(given: _Counted) -> Transformed:
+    return _count(given.ops, given.workload, given.where)
+
+
+def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
+    """As :func:`count_work`."""
     work = _with_kernel_formats(_with_operators(WORK.conform(ops, where), where))
     work, completed = complete_layers(work)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)

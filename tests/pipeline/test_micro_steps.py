@@ -37,7 +37,8 @@ def on_machine(
     profile = divided(read_profile(workload), split)
     step = predict_step(profile, RunPlan("a100-sxm4-80gb", batch=batch, draws=10, host=host))
     device = step.target.device.model_copy(update={"network": NETWORK})
-    step = dataclasses.replace(step, target=dataclasses.replace(step.target, device=device))
+    target = dataclasses.replace(step.target, device=device)
+    step = dataclasses.replace(step, devices=step.devices._replace(target=target))
     return step, step_of_one(step)
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
-from estimator.work import count_work
+from estimator.work import Transformed, count, count_work
 from tests.conftest import make_ops, unpacked
 
 BATCH = Workload(name="toy", batch_size=10)
@@ -161,3 +161,40 @@ def test_a_kernels_name_tells_the_precision_that_the_dump_does_not() -> None:
     stated = {"op_type": "aten::mm", "kernel": "ampere_sgemm_128x64_nn", "precision": "fp16"}
     work = count_work(make_ops(*rows, stated), Workload(name="toy")).work
     assert work["precision"].tolist() == ["bf16", "fp32", "fp16"]
+
+
+def test_equal_contents_are_counted_once_and_others_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[Workload] = []
+
+    def counting(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
+        counted.append(workload)
+        return Transformed(ops, changed=True)
+
+    monkeypatch.setattr(count, "_count", counting)
+    ops = make_ops({"op_type": "Relu", "shapes": "-1x50", "time_s": 1e-6})
+    count_work(ops, BATCH, "kept")
+    count_work(ops.copy(), BATCH.model_copy(), "kept")
+    assert len(counted) == 1
+    stated = Workload(name="toy", batch_size=10, precision=BATCH.precision)  # equal, but it states its precision
+    for others in (
+        (ops.assign(time_s=2e-6), BATCH, "kept"),
+        (ops.rename(columns={"time_s": "shared_s"}), BATCH, "kept"),
+        (ops, BATCH.model_copy(update={"batch_size": 20}), "kept"),
+        (ops, stated, "kept"),
+        (ops, BATCH, "elsewhere"),
+    ):
+        count_work(*others)
+    assert len(counted) == 6
+
+
+def test_a_count_that_is_changed_does_not_change_the_next() -> None:
+    ops = make_ops({"op_type": "Relu", "shapes": "-1x50"})
+    first = count_work(ops, BATCH).work
+    first.loc[:, "flop"] = -1.0
+    assert count_work(ops, BATCH).work["flop"].item() == 500
+
+
+def test_no_large_count_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count, "MOST_KEPT_ROWS", 0)
+    monkeypatch.setattr(count, "_count_or_recall", None)
+    assert len(count_work(make_ops({"op_type": "Relu", "shapes": "-1x50"}), BATCH).work) == 1

@@ -214,7 +214,7 @@ def _label(stats: Any) -> tuple[str, str | None, str | None, tuple[str, ...]]:
 
 
 def _last_made(outputs: Sequence[Output], until: int) -> Output | None:
-    """The last output up to a time; where all are later, as clocks differ, the first if they are alike."""
+    """The last output up to a time; where all are later, as clocks differ, the first if all have equal shapes."""
     place = bisect.bisect_right(outputs, until, key=lambda output: output.made)
     if place:
         return outputs[place - 1]
