@@ -30,7 +30,7 @@ def shapes(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_the_written_device_is_a_target(tmp_path: Path, shapes: Path) -> None:
     name = tmp_path / "v1.5"
-    document = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "5 s", "-o", str(name))
+    document = read("measure", "--shapes", str(shapes), *NUMPY, "--budget", "15 s", "-o", str(name))
     assert {path.name for path in tmp_path.iterdir()} == {"shapes.csv", "v1.5.csv", "v1.5.yaml"}
     assert document["files"] == {"measurements": f"{name}.csv", "device": f"{name}.yaml"}
     assert (document["backend"], document["rows"]["gemm"] >= 2) == ("numpy", True)
