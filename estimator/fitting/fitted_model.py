@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from estimator.core.processes import ended_when_interrupted
 from estimator.core.schema import STREAMING
 from estimator.core.types import File, Floats
 from estimator.devices import load_device
@@ -74,7 +75,8 @@ def fitted_side_by_side(truth: pd.DataFrame, op_classes: Iterable[str]) -> Itera
                     without[unseen] = pool.submit(_fit_without, unseen, op_classes)
                 return predictor(without[unseen].result())
 
-            yield method
+            with ended_when_interrupted():
+                yield method
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 

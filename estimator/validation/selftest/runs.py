@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from math import ceil
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -28,6 +28,7 @@ from estimator.collect.capture import describing
 from estimator.collect.capture.watch import INTERVAL
 from estimator.core import csv_files, files, units
 from estimator.core.errors import EstimatorError, within
+from estimator.core.processes import ended_when_interrupted
 from estimator.core.schema import Column, Table
 from estimator.core.types import Floats
 from estimator.validation.selftest import tables, worker
@@ -225,9 +226,5 @@ def _processes(folder: Folder, settings: Sequence[Setting]) -> Iterator[Callable
                 reason = KILLED if isinstance(error, BrokenProcessPool) else str(error)
                 raise process_error(setting, f"the process of workloads ({folder.log(setting)})", reason) from None
 
-        try:
+        with ended_when_interrupted():
             yield call
-        except KeyboardInterrupt:  # a request to end reaches this process alone
-            for child in active_children():
-                child.terminate()
-            raise
