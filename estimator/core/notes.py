@@ -48,10 +48,11 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "memory-unknown": "the memory of the device is not known",
     "network-assumed": "nothing tells the network between nodes: a usual one is taken, and drawn",
     "optimizer-unknown": "nothing tells the optimizer's states",
-    "precision-by-default": "the framework would take another format on the target by default",
     "power-limit-unknown": "the target states no power limit: power bounds no peak",
+    "precision-by-default": "the framework would take another format on the target by default",
     "pue-assumed": "what the facility draws over its computers is not counted",
     "ranks-kept": "the profile is that of one of several ranks, and so is the step on the target",
+    "run-nodes-assumed": "a study states how many nodes ran a unit on some machines alone: elsewhere one is taken",
     "transport-assumed": "how messages between nodes are sent follows from the network's name alone, or is not known",
     "year-unknown": "the target states no year: its power for a FLOP is a typical one",
 }

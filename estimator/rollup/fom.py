@@ -137,14 +137,15 @@ def effective_weights(units: Mapping[str, float], definition: Definition) -> Flo
 
 
 def dominant_unit(rates: Floats, baseline: Floats, weights: Floats, definition: Definition) -> int:
-    """Index of the unit whose removal changes the figure at nominal inputs most."""
+    """Index of the unit whose removal changes the figure at nominal inputs most; of equals, the one with most share."""
     whole = figure_of_merit(rates[:, :1], baseline[:, :1], weights, definition)[0]
     change = np.zeros(len(rates))
     for i in range(len(rates) if len(rates) > 1 else 0):
         rest = np.arange(len(rates)) != i
         without = figure_of_merit(rates[rest, :1], baseline[rest, :1], weights[rest], definition)[0]
         change[i] = abs(np.log(without / whole))
-    return int(change.argmax())
+    is_most = change > change.max() - 1e-9
+    return int(np.where(is_most, unit_shares(rates, baseline, weights, definition), -np.inf).argmax())
 
 
 def unit_shares(rates: Floats, baseline: Floats, weights: Floats, definition: Definition) -> Floats:

@@ -26,6 +26,7 @@ def machine_notes(
         *_announced(systems),
         *_unverified(sizes),
         *_devices_per_node(study),
+        *_run_nodes(study),
         *_delivered(study),
         *_pue(study, chains),
     )
@@ -49,6 +50,18 @@ def _devices_per_node(study: Study) -> Iterator[Note]:
         if machine.device and machine.devices_per_node is None:
             text = f"machines.{name} gives no devices_per_node: 1 is taken"
             yield Note("devices-per-node-assumed", text, name)
+
+
+def _run_nodes(study: Study) -> Iterator[Note]:
+    """Notes on units that state the nodes of a run on some machines alone: elsewhere one node is taken."""
+    for name, unit in study.units_of_work.items():
+        stated = [machine for machine, ran in unit.ran_on.items() if ran.nodes]
+        for machine in study.machines if stated else ():
+            if machine not in stated:
+                text = (
+                    f"{name}: 'ran_on' states the nodes on {', '.join(stated)}, not on {machine}: 1 node is taken there"
+                )
+                yield Note("run-nodes-assumed", text, machine)
 
 
 def _delivered(study: Study) -> Iterator[Note]:

@@ -121,6 +121,12 @@ def test_every_definition_is_of_the_nominal_inputs_alone() -> None:
     )
 
 
+def test_of_units_whose_removal_changes_nothing_the_one_with_most_share_is_dominant() -> None:
+    rates, baseline, ones = column([86_400, 0.024]), column([43_200, 0.012]), np.ones(2)
+    assert fom.unit_shares(rates, baseline, ones, HARMONIC)[1] > 0.99
+    assert fom.dominant_unit(rates, baseline, ones, HARMONIC) == 1
+
+
 def test_a_unit_below_the_mean_may_be_dominant_as_well_as_one_above() -> None:
     ones = np.ones(3)
     assert fom.dominant_unit(column([1, 1, 9]), column([1, 1, 1]), ones, Definition(mean="arithmetic")) == 2

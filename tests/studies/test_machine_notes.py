@@ -37,3 +37,12 @@ def test_what_a_machine_leaves_open_is_noted() -> None:
 def test_what_is_given_is_not(key: str, value: object, code: str) -> None:
     found = codes_of({key: value})
     assert (code, "mine") not in found
+
+
+@pytest.mark.parametrize(
+    ("mine", "noted"), [({}, True), ({"mine": {"nodes": 2}}, False), ({"mine": {"nodes": 1}}, False)]
+)
+def test_a_run_whose_nodes_only_the_other_machine_states_is_noted(mine: dict[str, object], noted: bool) -> None:
+    unit = {"time_per_unit": {"titan": "6 h", "mine": "2 h"}, "ran_on": {"titan": {"nodes": 64}, **mine}}
+    notes = run_study({**STUDY, "units_of_work": {"code": unit}}).machine_notes
+    assert (("run-nodes-assumed", "mine") in {(note.code, note.subject) for note in notes}) is noted
