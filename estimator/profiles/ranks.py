@@ -138,8 +138,12 @@ def _weighted(ops: pd.DataFrame, weight: float) -> pd.DataFrame:
 
 
 def mean_ops(ranks: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The OPS of several ranks as one table: means, and the standard deviation of times."""
+    """The OPS of several ranks as one table: means, and the standard deviation of times.
+
+    A row that states no calls is one call, so that a row which some ranks lack is less than one.
+    """
     rows = pd.concat([ops.assign(rank=rank) for rank, ops in enumerate(ranks)], ignore_index=True)
+    rows = rows.assign(calls=rows["calls"].fillna(1.0))
     amounts = [name for name in AMOUNTS if name in rows]
     keys = _keys(rows)
     groups = rows.groupby(keys, dropna=False, sort=False)

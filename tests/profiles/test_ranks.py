@@ -8,6 +8,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, read_profile
 from estimator.profiles.ranks import merge
+from estimator.work import count_work
 from tests.conftest import make_ops
 
 HEADER = "op,op_type,shapes,placement,calls,time_s\n"
@@ -31,6 +32,13 @@ def test_times_are_means_and_their_spread_is_kept(tmp_path: Path) -> None:
     assert ops["calls"].to_dict() == {"a": 2, "b": 0.5}
     assert ops["placement"].isna()["a"]
     assert ops.at["b", "placement"] == "host0"
+
+
+def test_a_row_without_calls_that_one_of_two_ranks_has_is_half_a_call(tmp_path: Path) -> None:
+    folder = ranks(tmp_path, ["a,MatMul,10x20;20x5,,,0.3", "b,Relu,100,,,0.1"], ["b,Relu,100,,,0.1"])
+    profile = read_profile(folder)
+    assert profile.ops.set_index("op")["calls"].to_dict() == {"a": 0.5, "b": 1.0}
+    assert count_work(profile.ops, profile.workload).work["flop"].iloc[0] == 0.5 * 2 * 10 * 20 * 5
 
 
 def test_ranks_in_separate_folders_are_read_together(tmp_path: Path) -> None:
