@@ -51,6 +51,9 @@ PlannedPrecision = Annotated[Literal[Format, "auto"], BeforeValidator(read_word)
 ITEMSIZE: dict[str, float] = {  # bytes of one element; tf32 is stored as fp32
     "fp64": 8, "fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5,
 }  # fmt: skip
+STORED_AS = {  # format of products → format in which what they read and write is stored, where they differ
+    "tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16",
+}  # fmt: skip
 
 
 def itemsizes(precision: pd.Series) -> Floats:
@@ -58,6 +61,11 @@ def itemsizes(precision: pd.Series) -> Floats:
     each, names = precision.factorize()
     sizes = np.array([*(ITEMSIZE.get(name, np.nan) for name in names), np.nan])  # the last one where there is no name
     return np.asarray(sizes[each])
+
+
+def stored_itemsizes(precision: pd.Series) -> Floats:
+    """Bytes of one element of what products in each row's precision leave in memory."""
+    return itemsizes(precision.replace(STORED_AS))
 
 
 class File(BaseModel):

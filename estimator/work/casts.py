@@ -78,6 +78,20 @@ def add_casts(
     return extended, with_code("casts", _sentences(extended.iloc[len(work) :], uses, trains, folded))
 
 
+def add_operand_casts(
+    work: pd.DataFrame, workload: Workload, precision: str, stored: str
+) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """WORK that is stored in ``stored`` with the casts of weights and operands to narrower products, and notes on them.
+
+    Inference has its weights in the narrow format.
+    """
+    uses = _uses(work, workload, pd.Series(data=False, index=work.index))
+    trains = bool(work["phase"].isin(NOT_FORWARD).any())
+    weights = [_weight_cast(use, stored, precision) for use in uses if trains]
+    extended = _append(work, pd.DataFrame([*weights, *_operand_casts(work, precision, stored)]))
+    return extended, with_code("casts", _sentences(extended.iloc[len(work) :], uses, trains, folded=False))
+
+
 def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
     """Bytes per element that each row reads, and bytes per element that it writes."""
     own = itemsizes(work["precision"])
@@ -131,13 +145,16 @@ def _weight_elements(rows: pd.DataFrame) -> pd.Series:
 
 
 def _weight_casts(uses: Sequence[Use], precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:
-    for use in uses:
-        yield _cast(f"weights of {use.shown} elements", "forward", use, (WIDE, precision))
+    yield from (_weight_cast(use, WIDE, precision) for use in uses)
     for use in uses if not folded else ():
         yield _cast(f"gradients of {use.shown} elements", "backward", use, (stored, WIDE))
     if precision in SCALED:
         all_uses = Use(sum(use.elements for use in uses), 1.0, uses[0].source)
         yield _cast("gradients' scale", "optimizer", all_uses, (WIDE, WIDE))
+
+
+def _weight_cast(use: Use, stored: str, precision: str) -> Mapping[str, object]:
+    return _cast(f"weights of {use.shown} elements", "forward", use, (stored, precision))
 
 
 def _operand_casts(work: pd.DataFrame, precision: str, stored: str) -> Iterator[Mapping[str, object]]:

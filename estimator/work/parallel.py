@@ -34,7 +34,7 @@ from estimator.core.parallel import (
     Split,
 )
 from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, numbers
-from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
+from estimator.core.types import Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
 from estimator.work.gradients import WIDEST, gradient_bytes
@@ -163,7 +163,7 @@ def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
 def _bytes(products: pd.DataFrame, rows: str, columns: str) -> Floats:
     """Bytes of matrices of products; NaN for other ops."""
     elements = numbers(products, rows) * numbers(products, columns) * np.nan_to_num(numbers(products, "batch"), nan=1.0)
-    return np.asarray(elements * itemsizes(products["precision"]))
+    return np.asarray(elements * stored_itemsizes(products["precision"]))
 
 
 def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.DataFrame:
@@ -188,7 +188,7 @@ def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.
 def _width(work: pd.DataFrame, split: Split) -> float:
     """Bytes of one gradient or weight as it travels."""
     products = work.loc[work["op_class"].isin(MATRIX), "precision"].mode()
-    return min(WIDEST, ITEMSIZE[products.iloc[0]]) if split.divides_update and len(products) else WIDEST
+    return min(WIDEST, float(stored_itemsizes(products)[0])) if split.divides_update and len(products) else WIDEST
 
 
 def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:

@@ -3,7 +3,8 @@
 As in automatic mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018; the op lists of PyTorch's
 autocast and of Keras' mixed_bfloat16), products run in the narrow format and activations are stored in it. Ops that
 lose accuracy in it stay in fp32, such as softmax, losses, sums, weights and their updates. casts.py adds the casts
-between the formats, or removes them where a step returns to the wide format.
+between the formats, or removes them where a step returns to the wide format. Of formats narrower than stored
+activations, attention keeps the stored one (NVIDIA, Transformer Engine: fp8_dpa of its recipes is off by default).
 """
 
 from __future__ import annotations
@@ -15,16 +16,13 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
-from estimator.core.types import ITEMSIZE, Workload, itemsizes
-from estimator.work.casts import WIDE, add_casts, remove_casts
+from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes
+from estimator.work.casts import WIDE, add_casts, add_operand_casts, remove_casts
 from estimator.work.operators import normalization_layers
 from estimator.work.transformed import Transformed
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
 PRODUCTS = (*MATRIX, "recurrent")
-STORED = {  # format of products → format of stored activations, where they differ
-    "tf32": "fp32", "fp8": "bf16", "fp4": "bf16", "int8": "bf16", "int4": "bf16",
-}  # fmt: skip
 FP32_OPS = (  # ops that core/operators.csv keeps in fp32, in words
     "softmax", "losses", "normalizations over features", "powers, exponentials and logarithms",
     "sums, products and norms", "moments and normalizations by them",
@@ -50,7 +48,7 @@ def convert_precision(
     before = (set(work.loc[products, "precision"]) or ({workload.precision} if only is None else set())) - {precision}
     if precision is None or not before:
         return Transformed(work, changed=False)
-    stored, after = {STORED.get(p, p) for p in before}, STORED.get(precision, precision)
+    stored, after = {STORED_AS.get(p, p) for p in before}, STORED_AS.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_holds_weights(work)
     layer = normalization_layers(work)
@@ -58,7 +56,8 @@ def convert_precision(
     moved = activations & ~kept
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
     notes = [Note("precision-converted", text)]
-    converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved, after))
+    in_stored = products & (work["op_class"] == "attention") & (ITEMSIZE[precision] < ITEMSIZE[after])
+    converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved | in_stored, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
         converted, cast_notes = add_casts(
@@ -67,6 +66,9 @@ def convert_precision(
         notes += [*_kept_notes(kept), *cast_notes]
     elif any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
         converted, cast_notes = remove_casts(converted)
+        notes += cast_notes
+    elif ITEMSIZE[precision] < ITEMSIZE[after] and not before & STORED_AS.keys():
+        converted, cast_notes = add_operand_casts(converted, workload, precision, after)
         notes += cast_notes
     return Transformed(converted, changed=True, notes=tuple(notes))
 

@@ -1,7 +1,8 @@
 """Tensors of a step from the flow between its ops: each lives from the op that writes it to the last that reads it.
 
 The rows are taken in their order, which is that of execution. An element-wise op writes into an operand of its result's
-size that nothing reads afterwards, as TensorFlow forwards buffers and PyTorch's in-place ops do.
+size that nothing reads afterwards, as TensorFlow forwards buffers and PyTorch's in-place ops do. A gradient is kept in
+the format of the update that reads it, where that is wider than its product's.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from estimator.core.schema import complete
 from estimator.core.types import Floats, StepTensors, Workload
 from estimator.work import shapes
+from estimator.work.casts import FORMATS
 from estimator.work.operators import is_update, is_variable
 from estimator.work.tensors import in_phase, result_elements, written_itemsizes
 from estimator.work.weights import form
@@ -44,7 +47,8 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     backward one, and in inference all of it.
     """
     parsed = shapes.parse_ops(work, workload.batch_size)
-    size = result_elements(parsed) * written_itemsizes(work, workload) * work["calls"].fillna(1.0).to_numpy(dtype=float)
+    itemsize = written_itemsizes(work, workload)
+    size = result_elements(parsed) * itemsize * work["calls"].fillna(1.0).to_numpy(dtype=float)
     variable = is_variable(work).to_numpy(dtype=bool)
     producers = _producers(work)
     flow = _follow(work, producers, np.where(variable, 0.0, size))
@@ -53,6 +57,8 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     trains = bool(in_phase(work, "backward").any())
     outlives = forward & (~forward[flow.last] | (not trains))
     gradient = ~forward & ~updates & updates[flow.last]
+    wider = np.maximum(itemsize[flow.last] / itemsize, 1.0)
+    flow.size = np.where(gradient, flow.size * wider, flow.size)
     activations = _living(flow, ends, outlives) + _input_bytes(work, parsed, workload)
     return StepTensors(
         activations=activations,
@@ -64,10 +70,17 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
 
 
 def _producers(work: pd.DataFrame) -> list[list[int]]:
-    """For each row, the earlier rows whose results it takes, in the order of its operands."""
+    """For each row, the earlier rows whose results it takes, in the order of its operands.
+
+    A cast that another precision has removed hands on what it would take.
+    """
     place = {op: row for row, op in enumerate(work["op"])}
-    names = enumerate(map(_listed, work["inputs"]))
-    return [[place[name] for name in listed if place.get(name, row) < row] for row, listed in names]
+    removed = (complete(work, FORMATS) & work["calls"].eq(0.0)).fillna(False).to_numpy(dtype=bool)
+    producers: list[list[int]] = []
+    for row, listed in enumerate(map(_listed, work["inputs"])):
+        earlier = (place[name] for name in listed if place.get(name, row) < row)
+        producers.append([each for one in earlier for each in (producers[one] if removed[one] else [one])])
+    return producers
 
 
 def _follow(work: pd.DataFrame, producers: list[list[int]], size: Floats) -> _Flow:

@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from estimator.core.types import ITEMSIZE, Floats, Workload
+from estimator.core.schema import MATRIX
+from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 
@@ -30,8 +31,11 @@ def _results(outputs: tuple[shapes.Shape | None, ...], operands: tuple[shapes.Sh
 
 
 def written_itemsizes(work: pd.DataFrame, workload: Workload) -> Floats:
-    """Bytes of one element that each row writes; the workload's format where its own is unknown."""
-    written = moved_sizes(work)[1]
+    """Bytes of one element that each row writes; the workload's format where its own is unknown.
+
+    What products write is stored in a wider format than fp8 and narrower ones.
+    """
+    written = np.where(work["op_class"].isin(MATRIX), stored_itemsizes(work["precision"]), moved_sizes(work)[1])
     known = np.where(np.isnan(written), ITEMSIZE[workload.precision], written)
     return np.where(work["operator"].isin(FLAGS), FLAG_BYTES, known)
 

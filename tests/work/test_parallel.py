@@ -112,9 +112,10 @@ def test_sharded_weights_are_gathered_for_each_pass() -> None:
     assert (found["needed"].dropna() > found["ready"].fillna(-1)[found["needed"].notna()]).all()
 
 
-def test_divided_states_travel_in_the_format_of_the_products() -> None:
+@pytest.mark.parametrize("precision", ["bf16", "fp8"])
+def test_divided_states_travel_in_the_format_in_which_products_are_stored(precision: str) -> None:
     work = layers(512, 512, 512)
-    narrow = work.assign(precision=work["precision"].mask(work["op_class"] == "gemm", "bf16"))
+    narrow = work.assign(precision=work["precision"].mask(work["op_class"] == "gemm", precision))
     sizes = {
         split: exchange(narrow, Workload(name="t"), read_split(split)).messages["bytes"].sum()
         for split in ("data", "zero1")

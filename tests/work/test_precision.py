@@ -172,6 +172,25 @@ def test_fp8_products_read_operands_that_are_stored_in_bf16() -> None:
     }
 
 
+def test_fp8_products_of_a_step_in_bf16_read_casts_of_weights_and_operands() -> None:
+    narrow: list[Row] = [{**row, "precision": "bf16"} for row in (FORWARD, RELU, BACKWARD)]
+    rows, casts, _ = convert(*narrow, UPDATE, to="fp8")
+    assert list(rows["precision"]) == ["fp8", "bf16", "fp8", "fp32"]
+    assert casts["bytes"].to_dict() == {
+        "cast of weights of 64 elements, bf16 to fp8": 64 * (2 + 1),
+        "cast of products' operands, bf16 to fp8": (8 * 16 + 8 * 4) * (2 + 1),
+    }
+    _, casts, _ = convert(*({**row, "precision": "fp8"} for row in narrow), to="fp4")
+    assert casts.empty  # they read narrow operands already
+
+
+@pytest.mark.parametrize(("to", "attention"), [("bf16", "bf16"), ("fp8", "bf16"), ("tf32", "tf32")])
+def test_attention_keeps_the_format_in_which_operands_of_fp8_are_stored(to: str, attention: str) -> None:
+    row: Row = {"op_class": "attention", "batch": 4, "m": 8, "n": 8, "k": 16, "phase": "forward"}
+    rows, _, _ = convert(FORWARD, row, to=to)
+    assert list(rows["precision"]) == [to, attention]
+
+
 def test_tf32_is_stored_as_fp32() -> None:
     rows, casts, _ = convert(*STEP, to="tf32")
     assert list(rows["precision"]) == ["tf32", "fp32", "fp32", "tf32", "fp32"]

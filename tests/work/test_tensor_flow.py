@@ -8,6 +8,7 @@ import pytest
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
+from estimator.work.casts import remove_casts
 from estimator.work.tensor_flow import flowing_tensors, has_flow
 
 WORKLOAD = Workload(name="own", batch_size=10)
@@ -73,3 +74,21 @@ def test_a_shipped_capture_keeps_what_its_layers_write() -> None:
     tensors = flowing_tensors(count_work(profile.ops, profile.workload).work, profile.workload)
     widths = [60483, 2000, 600, 2, 600, 2000, 60483]
     assert tensors.activations.max() == pytest.approx(4 * 100 * sum(widths), rel=0.05)
+
+
+def test_a_removed_cast_hands_on_the_gradients_that_it_took() -> None:
+    cast = ("cast", "Cast", "weight grad", "25x25", "25x25", "backward")
+    update = ("update", "AssignSubVariableOp", "w;cast", "25x25;25x25", "", "optimizer")
+    work = work_of([*ROWS[:6], cast, update])
+    formats = {"from_precision": "bf16", "to_precision": "fp32"}
+    is_cast = work["op"] == "cast"
+    work = work.assign(**{name: pd.Series([written] * 8).where(is_cast) for name, written in formats.items()})
+    assert flowing_tensors(work, WORKLOAD).gradients.max() == 2500
+    assert flowing_tensors(remove_casts(work)[0], WORKLOAD).gradients.max() == 2500
+
+
+def test_a_gradient_is_kept_in_the_format_of_its_update() -> None:
+    work = work_of([*ROWS[:6], ("update", "AssignSubVariableOp", "w;weight grad", "25x25;25x25", "", "optimizer")])
+    narrow = work.assign(precision=work["precision"].where(work["phase"] == "optimizer", "bf16"))
+    assert flowing_tensors(narrow, WORKLOAD).gradients.max() == 4 * 25 * 25
+    assert flowing_tensors(narrow, WORKLOAD).activations.max() == 3 * KB / 2
