@@ -22,7 +22,7 @@ from estimator.model.arrays import first_met, padded
 from estimator.model.coefficients import shipped
 from estimator.model.efficiency import source_efficiency
 from estimator.model.isolated import DeviceOps, KernelEstimate, estimate_kernels, modelled_times
-from estimator.model.kernels.kernel_model import KernelModel, calls_of
+from estimator.model.kernels.kernel_model import KernelModel, calls_of, launch_latency
 from estimator.model.kernels.registry import KERNEL_MODELS, models_of
 from estimator.model.measured_rows import (
     applicable_rows,
@@ -114,15 +114,18 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
     growth = numbers(work, "growth")
-    of_step = _ratio_of_step(work, source, time_s / growth)
+    launch_s, calls = launch_latency(target.device, shipped()), calls_of(work)
+    launches = np.where(np.isnan(step.kernels.launches), calls, step.kernels.launches)
+    of_step = _ratio_of_step(work, source, _with_more_work(time_s, launches * launch_s, 1.0 / growth))
     ratio, stream = _ratio_of_times(work, source, target, of_step)
+    proportional_s = _with_more_work(ratio * profiled_s, calls * launch_s, growth)
     grown_s = growth * profiled_s
     is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
         step.kernels,
         rung,
         interval_s=np.select(
-            [rung == "proportional", rung == "unchanged"], [ratio * grown_s, grown_s], measured_interval
+            [rung == "proportional", rung == "unchanged"], [proportional_s, grown_s], measured_interval
         ),
         stream=np.where(rung == "proportional", stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
@@ -131,6 +134,12 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
         excess=excess,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
+
+
+def _with_more_work(time_s: Floats, launches_s: Floats, growth: Floats) -> Floats:
+    """Times of ops that do ``growth`` times as much [s]; their launches stay as they are."""
+    launches_s = np.minimum(launches_s, time_s)
+    return launches_s + growth * (time_s - launches_s)
 
 
 def _excess(work: pd.DataFrame, source: SourceRun) -> Floats:

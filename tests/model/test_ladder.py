@@ -75,6 +75,18 @@ def test_input_takes_as_much_longer_as_a_batch_is_larger() -> None:
     assert found["target_time_s"][1] == pytest.approx(4 * work["time_s"][1])
 
 
+def test_a_smaller_batch_makes_ops_without_shapes_no_slower() -> None:
+    """Launches do not shrink with the batch: they make no op slower that does as much as before."""
+    rows = ({"op_type": "Relu", "shapes": "16000x64", "time_s": 1e-3, "calls": 50}, *2 * [{"op_type": "Mystery"}])
+    work = count_work(make_ops(*rows), Workload(name="toy")).work
+    less = work.assign(bytes=work["bytes"] / 16, flop=work["flop"] / 16, growth=[1 / 16, 1.0, 1 / 16])
+    before, after = (
+        predict_on(each, make_device(), table(), profiled=work).ops["target_time_s"] for each in (work, less)
+    )
+    assert (after < before * 1.01).all()
+    assert after[2] < 0.2 * before[2]
+
+
 def test_what_more_trainings_add_to_ops_without_shapes_counts_once() -> None:
     """From an unknown source they go with the modelled ops, which hold it already."""
     work = count_work(
