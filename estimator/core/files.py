@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import reprlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,14 @@ from typing import TextIO
 from estimator.core.errors import EstimatorError, suggestion
 
 NO_UTF8 = "backslashreplace"  # how files hold what is no UTF-8, such as names of other files
+
+
+def place(what: str, given: object, otherwise: str = "") -> str:
+    """A name or path as text; ``otherwise``: what else could have been given. Raises EstimatorError for the rest."""
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given):  # an empty path is the working folder
+        also = f", or {otherwise}" if otherwise else ""
+        raise EstimatorError(f"{what} is {reprlib.repr(given)}; expected a name or a path{also}")
+    return os.fspath(given)
 
 
 def read_text(path: Path) -> str:
