@@ -99,6 +99,7 @@ def test_a_table_of_a_longer_device_name_is_no_framework_table(tmp_path: Path, m
         ("operator," + HEADER + "gemm," + ROW + "gem," + ROW, "row 2: operator 'gem' is not known. Did you mean gemm?"),
         ("sparsity," + HEADER + "95," + ROW, "row 1: sparsity is not below 1"),
         ("time_low_s," + HEADER + "0.002," + ROW, "does not lie between"),
+        (HEADER, "the file has no rows; expected at least one below the column names"),
         (HEADER + "gemm,fp32,1000\n", ":2: found 3 cells"),
     ],
 )
