@@ -190,9 +190,18 @@ def _faults(values: pd.Series, bad: Flags, column: Column, where: str) -> Iterat
     for position in positions[:3]:
         value = values.iloc[position]
         text = "missing" if missing.iloc[position] else repr(value) if isinstance(value, str) else str(value)
-        yield f"{where}: row {values.index[position] + 1}: {column.name} is {text}; expected {_expected(column)}"
+        large = ", which is too large" if _is_too_large(value, column) else ""
+        yield f"{where}: row {values.index[position] + 1}: {column.name} is {text}{large}; expected {_expected(column)}"
     if len(positions) > 3:
         yield f"{where}: {len(positions) - 3} more rows have such a fault in {column.name}"
+
+
+def _is_too_large(value: object, column: Column) -> bool:
+    """Whether a value is a number that is only too large: floats hold larger whole numbers no longer exactly."""
+    import pandas as pd
+
+    most = LARGEST_WHOLE if column.maximum is None else column.maximum
+    return column.kind == "integer" and bool(pd.to_numeric(value, errors="coerce") > most)
 
 
 def _expected(column: Column) -> str:

@@ -7,7 +7,7 @@ All amounts except ``batch, m, n, k`` and the convolution dimensions are per ste
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from estimator.profiles.dump import Dump, decode_head
 
 FORMAT = "op table (CSV with time_s and op_type or op_class)"
 VIEWS = False
+COMMENTS = re.compile(r"\A(#.*\n|\s*\n)+")  # above the column names
 COLUMNS_NAMED = 12  # in an error
 KINDS = "op_type", "op_class", "operator", "kernel"  # columns that tell what kind of work an op is
 TOTAL_SLACK = 0.01  # by which rounding may take a total from the sum of its rows
@@ -29,13 +30,19 @@ TOTAL_SLACK = 0.01  # by which rounding may take a total from the sum of its row
 
 def recognises(head: bytes) -> bool:
     """Whether the first line names the columns of an op table."""
-    header = _header(decode_head(head) or "")
-    return "time_s" in header and ("op_type" in header or "op_class" in header)
+    return _is_complete(_header(decode_head(head) or ""))
 
 
 def reason(head: bytes) -> str | None:
     """What a table of ops lacks to be read as one; None for other files."""
-    header = _header(decode_head(head) or "")
+    text = decode_head(head) or ""
+    header = _header(text)
+    if _is_complete(name.lower() for name in header):
+        return "this is a table of ops whose column names have capitals; write them small, such as op_type and time_s"
+    if text.startswith("#") and _is_complete(name.lower() for name in _header(COMMENTS.sub("", text))):
+        return (
+            "this is a table of ops below comments; expected the column names on the first line, so delete the comments"
+        )
     if not {"op", "op_type", "op_class", "time_s"} & set(header):
         return None
     columns = ", ".join(header[:COLUMNS_NAMED]) + (", …" if len(header) > COLUMNS_NAMED else "")
@@ -87,6 +94,12 @@ def _refuse_zero_times(rows: pd.DataFrame, path: Path) -> None:
     if zero.any():
         row = int(zero.argmax()) + 1
         raise EstimatorError(f"{path}: row {row}: time_s is 0; expected above 0, or calls 0 for an op that never ran")
+
+
+def _is_complete(names: Iterable[str]) -> bool:
+    """Whether these are the columns that an op table needs."""
+    known = set(names)
+    return "time_s" in known and bool({"op_type", "op_class"} & known)
 
 
 def _header(text: str) -> list[str]:
