@@ -64,6 +64,6 @@ DEAF = """
 from estimator import cli
 from estimator.__main__ import main
 
-cli.app = lambda: os.kill(os.getpid(), signal.SIGINT)
+cli.app = lambda prog_name: os.kill(os.getpid(), signal.SIGINT)
 main()
 """

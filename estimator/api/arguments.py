@@ -7,12 +7,12 @@ import functools
 import inspect
 import os
 import re
-import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.files import place
 from estimator.core.parallel import Split, read_split
 from estimator.core.types import DeviceSpec, Profile, RunPlan, SystemSpec, whole_number
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system
@@ -135,14 +135,6 @@ def _items(given: object) -> list[Any] | None:
     except TypeError:
         return None
     return list(items)
-
-
-def place(what: str, given: object, otherwise: str = "") -> str:
-    """A name or path as text; ``otherwise``: what else could have been given. Raises EstimatorError for the rest."""
-    if not isinstance(given, str | os.PathLike) or not os.fspath(given):  # an empty path is the working folder
-        also = f", or {otherwise}" if otherwise else ""
-        raise EstimatorError(f"{what} is {reprlib.repr(given)}; expected a name or a path{also}")
-    return os.fspath(given)
 
 
 def _device_name(what: str, given: DeviceSpec | Place) -> str:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from estimator.api.arguments import Place, in_one_sentence, place, study_given
+from estimator.api.arguments import Place, in_one_sentence, study_given
 from estimator.api.estimate import EstimateResult
 from estimator.api.frames import frame
 from estimator.api.html import to_html
 from estimator.core.errors import EstimatorError
+from estimator.core.files import place
 from estimator.core.types import StudyResult
 from estimator.reports import documents, summaries
 from estimator.reports.text import format_interval

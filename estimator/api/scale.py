@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from estimator.api.arguments import Place, counts_of, in_one_sentence, place, plan_of, profile_of, splits_of, system_of
+from estimator.api.arguments import Place, counts_of, in_one_sentence, plan_of, profile_of, splits_of, system_of
 from estimator.api.frames import frame
 from estimator.api.html import to_html
 from estimator.core.errors import EstimatorError
+from estimator.core.files import place
 from estimator.core.scenarios import HostWord, InputWord
 from estimator.core.types import DeviceSpec, Fusing, Layout, Profile, SystemSpec
 from estimator.reports import documents, summaries

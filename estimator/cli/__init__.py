@@ -49,7 +49,7 @@ def main() -> None:
     """
     try:
         _prepare()
-        app()
+        app(prog_name="estimator")  # also of python -m estimator: completion needs a command's name
     except EstimatorError as error:
         sys.exit(f"{error}")
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import reprlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,16 @@ from shutil import rmtree
 from typing import TextIO
 
 from estimator.core.errors import EstimatorError, suggestion
+
+NO_UTF8 = "backslashreplace"  # how files hold what is no UTF-8, such as names of other files
+
+
+def place(what: str, given: object, otherwise: str = "") -> str:
+    """A name or path as text; ``otherwise``: what else could have been given. Raises EstimatorError for the rest."""
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given):  # an empty path is the working folder
+        also = f", or {otherwise}" if otherwise else ""
+        raise EstimatorError(f"{what} is {reprlib.repr(given)}; expected a name or a path{also}")
+    return os.fspath(given)
 
 
 def read_text(path: Path) -> str:
@@ -94,18 +105,18 @@ def check_writable(path: Path) -> None:
 def writing(path: Path) -> Iterator[TextIO]:
     """A text file that is written completely or not at all: a temporary file is renamed when the block succeeds.
 
-    Missing folders are then created.
+    Missing folders are then created. A name of a file that is no UTF-8 stands in the text as JSON escapes it.
     """
     temporary, path = None, path.resolve()  # a link stays a link
     try:
         with _refuse_unwritable(path):
             if path.exists() and not path.is_file() and not path.is_dir():
-                with path.open("w", encoding="utf-8") as file:  # a pipe or a device is never replaced
+                with path.open("w", encoding="utf-8", errors=NO_UTF8) as file:  # a pipe or a device is never replaced
                     yield file
                 return
             handle, name = tempfile.mkstemp(dir=next(folder for folder in path.parents if folder.is_dir()))
             temporary = Path(name)
-            with open(handle, "w", encoding="utf-8", newline="") as file:
+            with open(handle, "w", encoding="utf-8", errors=NO_UTF8, newline="") as file:
                 yield file
             temporary.chmod(0o666 & ~_umask())
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +168,7 @@ def _umask() -> int:
 
 def sha256_of_text(text: str) -> str:
     """SHA-256 of a text, as hex digits."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def sha256(*paths: Path) -> str:

@@ -15,6 +15,7 @@ from estimator.core.number_formats import read_format
 
 LARGEST_PUE = 5.0  # old machine rooms have 2 to 3
 LONGEST_S = 1e12  # some 30,000 years
+SHORTEST_S = 1e-12  # far below one cycle of any clock
 LEAST_SHARE = 1e-9
 LARGEST_AMOUNT = 1e30  # of whatever a rate counts
 MOST_SPREAD = 0.5  # beyond it a mean is no usual value any more
@@ -76,12 +77,17 @@ def seconds(written: object) -> float:
     value = _positive(written, "s")
     if value > LONGEST_S:
         raise ValueError(f"is {written!r}, which is longer than anything runs; write at most {LONGEST_S:g} s")
+    if value < SHORTEST_S:
+        raise ValueError(f"is {written!r}, which is shorter than anything runs; write at least {SHORTEST_S:g} s")
     return value
 
 
 def dollars(written: object) -> float:
     """Accept an amount of money above zero, such as ``"3 USD"``."""
-    return _positive(written, "USD")
+    value, least = _positive(written, "USD"), 1 / LARGEST_AMOUNT
+    if not least <= value <= LARGEST_AMOUNT:
+        raise ValueError(f"is {written!r}, which is no price; write from {least:g} to {LARGEST_AMOUNT:g} USD")
+    return value
 
 
 def pue(written: object) -> float:

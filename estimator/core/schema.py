@@ -13,6 +13,7 @@ import numpy as np
 
 from estimator.core.errors import EstimatorError, near_names
 from estimator.core.number_formats import read_format
+from estimator.core.quantities import LONGEST_S
 from estimator.core.types import ITEMSIZE, Flags, Floats
 
 if TYPE_CHECKING:
@@ -189,9 +190,18 @@ def _faults(values: pd.Series, bad: Flags, column: Column, where: str) -> Iterat
     for position in positions[:3]:
         value = values.iloc[position]
         text = "missing" if missing.iloc[position] else repr(value) if isinstance(value, str) else str(value)
-        yield f"{where}: row {values.index[position] + 1}: {column.name} is {text}; expected {_expected(column)}"
+        large = ", which is too large" if _is_too_large(value, column) else ""
+        yield f"{where}: row {values.index[position] + 1}: {column.name} is {text}{large}; expected {_expected(column)}"
     if len(positions) > 3:
         yield f"{where}: {len(positions) - 3} more rows have such a fault in {column.name}"
+
+
+def _is_too_large(value: object, column: Column) -> bool:
+    """Whether a value is a number that is only too large: floats hold larger whole numbers no longer exactly."""
+    import pandas as pd
+
+    most = LARGEST_WHOLE if column.maximum is None else column.maximum
+    return column.kind == "integer" and bool(pd.to_numeric(value, errors="coerce") > most)
 
 
 def _expected(column: Column) -> str:
@@ -285,7 +295,7 @@ OPS = Table(
         Column("inputs", "text", "ops and variables whose results it takes, 'a;b'; where a dump or its graph tells"),
         Column("attributes", "text", "what shapes do not tell, 'strides=2x2;padding=SAME;layout=NHWC'"),
         Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0, default=1),
-        Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0),
+        Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0, maximum=LONGEST_S),
         Column("shared_s", "number", "that time, each instant divided among the ops that ran", "s/step", minimum=0),
         Column("time_spread_s", "number", "spread of the time over steps or ranks", "s/step", minimum=0),
         Column("reported_flop", "number", "FLOP as the profiler counted", "FLOP/step", minimum=0),
@@ -346,9 +356,9 @@ MEASUREMENTS = Table(
         *RANKS,
         Column("bytes", "number", BYTES_OF_OP, "B", minimum=0),
         Column("flop", "number", "arithmetic of a memory-bound op", "FLOP", minimum=0),
-        Column("time_s", "number", "median time of one call", "s", required=True, above=0),
-        Column("time_low_s", "number", "low end of the time", "s", above=0),
-        Column("time_high_s", "number", "high end of the time", "s", above=0),
+        Column("time_s", "number", "median time of one call", "s", required=True, above=0, maximum=LONGEST_S),
+        Column("time_low_s", "number", "low end of the time", "s", above=0, maximum=LONGEST_S),
+        Column("time_high_s", "number", "high end of the time", "s", above=0, maximum=LONGEST_S),
         Column("repeats", "integer", "how often it was timed", above=0),
         Column("library", "text", "library and versions"),
         Column("clock", "text", "clock during the measurement"),

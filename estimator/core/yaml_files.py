@@ -32,6 +32,8 @@ EXPECTED = {  # pydantic's fault types → the expected value in words
     "float_type": "a number",
 }
 THOUSANDS = re.compile(r"\d{3}(\s.*)?")  # what stands behind a comma between thousands, and a unit
+INTEGER, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+OCTAL = re.compile(r"[-+]?0[0-7_]+")  # what YAML 1.1 counts by eights
 PROBLEMS = {  # of YAML, in words that say what to do
     "found character that cannot start any token": "a tab or sign that cannot stand here: indent by blanks, quote text",
     "mapping values are not allowed in this context": "a colon in a text: put the text in quotes",
@@ -101,6 +103,7 @@ def _construct(node: yaml.Node, at: Location, lines: dict[Location, int], faults
             raise EstimatorError(f"{path}: this is the results of a report; give its study.yaml")
         raise EstimatorError(f"{path}: there are more than {MOST_VALUES} values; delete what is not needed")
     if not isinstance(node, yaml.MappingNode):
+        _refuse_other_bases(node, at, path)
         return yaml.constructor.SafeConstructor().construct_object(node)
     _refuse_commas_in_numbers(node, path)
     out: dict[str, Any] = {}
@@ -126,6 +129,20 @@ def plain(content: object) -> Any:
     if isinstance(content, list | tuple):
         return [plain(value) for value in content]
     return str(content) if isinstance(content, Path) else content
+
+
+def _refuse_other_bases(node: yaml.Node, at: Location, path: Path) -> None:
+    """Raise EstimatorError for 010 and 1:30, which YAML 1.1 reads as 8 and 90."""
+    text, numeric = str(node.value), node.tag in (INTEGER, FLOAT)
+    if numeric and ":" in text:
+        problem, instead = "which YAML counts by sixties", "a plain number"
+    elif numeric and OCTAL.fullmatch(text):
+        problem, instead = "which YAML counts by eights", str(int(text, 10))
+    else:
+        return
+    where, subject = f"{path}:{node.start_mark.line + 1}", ".".join(map(str, at))
+    sentence = f"{where}: {subject} is {text}, {problem}; write {instead}, or '{text}' in quotes where it is a text"
+    raise EstimatorError(Fault(sentence, "yaml"))
 
 
 def _refuse_commas_in_numbers(node: yaml.MappingNode, path: Path) -> None:

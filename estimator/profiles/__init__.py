@@ -34,7 +34,7 @@ def read_profile(name: str | Path, *, batch: int | None = None, steps: int | Non
     ``batch`` overrides the batch size that the workload file or the provenance states; ``steps`` says how many
     training steps the dump covers. Raises EstimatorError where nothing there can be read.
     """
-    place = _locate(str(name))
+    place = _locate(files.place("profile", name))
     dumps, reader, left_out = _select_reader(_dumps(place))
     workload = find_workload(place)
     groups = [dumps] if reader.VIEWS else [[dump] for dump in dumps]
@@ -87,8 +87,6 @@ def shipped() -> dict[str, Workload]:
 
 def _locate(name: str) -> Path:
     """The path of a dump or dump folder; for a workload folder, its default profile."""
-    if not name:
-        raise EstimatorError("profile is ''; expected a name or a path")
     place = Path(name)
     if not place.exists():
         candidates = [folder / name for folder in library.folders("profiles") if (folder / name).exists()]

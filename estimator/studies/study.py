@@ -268,6 +268,8 @@ def _machine_faults(study: Study) -> Faults:
             if not (machine.device or machine.system):
                 yield ("machines", name), f"{name} has no device to estimate on; add 'device: …' or 'system: …'"
     for name, machine in study.machines.items():
+        if not name.strip():
+            yield ("machines", name), "a machine has an empty name; write one, as tables and figures show it"
         if machine.usd_per_device_hour and not (machine.system or machine.devices_per_node):
             yield ("machines", name), f"{name} has a price of a device, but no 'devices_per_node'; add it"
 

@@ -67,7 +67,8 @@ def _digest(ops: pd.DataFrame, workload: Workload, where: str) -> bytes:
     """A hash of all contents: cells, names and types of columns, the workload and the place."""
     rows = pd.util.hash_pandas_object(ops).to_numpy().tobytes()
     columns, stated = repr(list(ops.dtypes.items())), repr(sorted(workload.model_fields_set))
-    return hashlib.sha256(rows + "\n".join((columns, stated, repr(workload), where)).encode()).digest()
+    texts = "\n".join((columns, stated, repr(workload), where))
+    return hashlib.sha256(rows + texts.encode(errors="surrogatepass")).digest()  # a path may be any bytes
 
 
 @lru_cache(maxsize=KEPT_TABLES)

@@ -46,6 +46,11 @@ def test_a_process_exits_as_the_function_does() -> None:
     assert run_process("ingest", "p1b4", code=1).stderr == run("ingest", "p1b4", code=1).stderr
 
 
+def test_python_m_estimator_completes_the_command_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_ESTIMATOR_COMPLETE", "source_bash")
+    assert "_ESTIMATOR_COMPLETE=complete_bash" in run_process().stdout
+
+
 def test_a_defect_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     from estimator.studies import starter
 
@@ -112,7 +117,7 @@ def test_a_request_to_end_leaves_nothing_behind() -> None:
     code = (
         "import os, signal, time\n"
         "from estimator import cli\n"
-        "def app():\n"
+        "def app(prog_name):\n"
         "    try:\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
         "        time.sleep(10)\n"

@@ -46,6 +46,10 @@ def test_a_timed_step_is_a_time_that_a_machine_can_show(step_s: str) -> None:
         ({"op": ["x"]}, "the column 'time_s' is missing"),
         ({"op": ["x"], "time_s": ["fast"]}, "row 1: time_s is 'fast'; expected a number of at least 0"),
         ({"op": ["x"], "time_s": [float("nan")]}, "row 1: time_s is missing"),
+        (
+            {"op": ["x"], "time_s": [1e300]},
+            "row 1: time_s is 1e+300; expected a number of at least 0 and at most 1e+",
+        ),
         ({"op": ["x"], "time_s": [-1.0]}, "row 1: time_s is -1.0"),
         ({"op": ["x"], "time_s": [float("inf")]}, "row 1: time_s is inf"),
         ({"op": ["x"], "time_s": [1.0], "phase": ["sideways"]}, "expected one of forward, backward"),

@@ -1,3 +1,4 @@
+import datetime
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,33 @@ def test_all_faults_come_together_with_their_lines(tmp_path: Path) -> None:
     assert any("fp31" in f for f in faults)
     assert any(":5:" in f and "Did you mean memory_bandwidth?" in f for f in faults)
     assert any(":6:" in f and "not above zero" in f for f in faults)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("010", "010, which YAML counts by eights; write 10, or '010' in quotes where it is a text"),
+        ("0600", "0600, which YAML counts by eights; write 600, or '0600' in quotes where it is a text"),
+        ("-007", "-007, which YAML counts by eights; write -7, or '-007' in quotes where it is a text"),
+        ("1:30", "1:30, which YAML counts by sixties; write a plain number, or '1:30' in quotes where it is a text"),
+        ("1:30.5", "1:30.5, which YAML counts by sixties; write a plain number, or '1:30.5' in quotes where it is a"),
+    ],
+)
+def test_a_number_that_yaml_counts_otherwise_is_refused_with_its_line(
+    tmp_path: Path, written: str, problem: str
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(f"a: 1\nb:\n- c: {written}\n")
+    with pytest.raises(EstimatorError) as caught:
+        yaml_files.read_yaml(path)
+    assert str(caught.value).startswith(f"{path}:3: b.0.c is {problem}")
+
+
+def test_numbers_as_people_count_and_texts_in_quotes_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("a: [0, 0.5, 0x10, '010', \"1:30\", 6 h, 08, 2026-01-02]\n")
+    read = yaml_files.read_yaml(path).data["a"]
+    assert read == [0, 0.5, 16, "010", "1:30", "6 h", "08", datetime.date(2026, 1, 2)]
 
 
 def test_a_zero_count_is_refused_without_a_hint_on_percentages(tmp_path: Path) -> None:

@@ -60,8 +60,12 @@ def test_order_of_rows_and_columns_does_not_matter(tmp_path: Path) -> None:
         ("op_type,time_s,calls\nMatMul,0,0\n", "no op took any time"),
         ("op_type,time_s,calls\nMatMul,1,0\n", "row 1: 'MatMul' took time in 0 calls"),
         ("op_type;time_s\nMatMul;1\n", "the columns are separated by ';'"),
-        (TABLE.replace("256", "99999999999999999999"), "expected a whole number above 0"),
+        (TABLE.replace("256", "99999999999999999999"), "9', which is too large; expected a whole number above 0"),
         ("op_type,time_s\n" + "x" * 200000 + ",1\n", "field larger than"),
+        (
+            TABLE + "TOTAL,,,0.00402,,,,\n",
+            "row 3: 'TOTAL' states neither op_type nor op_class, and takes as long as all",
+        ),
         ("op_type,op_class,time_s\nMatMul,magic,1\n", "op_class is 'magic'; expected one of gemm"),
     ],
 )
@@ -78,8 +82,26 @@ def test_faults_are_named_in_one_sentence(tmp_path: Path, text: str, words: str)
     [
         ("op,op_type,time_ms", "without time_s; its columns are op, op_type, time_ms; add time_s, in seconds"),
         ("op,kind,time_s", "without op_type; its columns are op, kind, time_s; add op_type or op_class"),
+        ("OP,Op_Type,TIME_S", "whose column names have capitals; write them small, such as op_type and time_s"),
+        (
+            "# mine\n\n# [s]\nop,op_type,time_s",
+            "below comments; expected the column names on the first line, so delete",
+        ),
     ],
 )
 def test_a_table_that_lacks_a_column_is_refused_by_its_name(tmp_path: Path, header: str, words: str) -> None:
     with pytest.raises(EstimatorError, match=f"table.csv: this is a table of ops {words}"):
         read_profile(write(tmp_path, f"{header}\na,MatMul,3\n"))
+
+
+@pytest.mark.parametrize(
+    ("more", "warnings"),
+    [
+        ("", 0),
+        ("other,,,0.001,,,,\n", 1),
+        ("most,,,0.006,,,,\nother,,,0.001,,,,\n", 1),
+        ("like,Relu,1,0.004,,,,\n", 0),
+    ],
+)
+def test_rows_of_no_kind_are_a_warning(tmp_path: Path, more: str, warnings: int) -> None:
+    assert len(read_profile(write(tmp_path, TABLE + more)).warnings) == warnings

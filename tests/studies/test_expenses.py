@@ -79,6 +79,8 @@ def test_a_price_needs_its_unit_and_one_basis(tmp_path: Path) -> None:
     for written, words in {
         "usd_per_node_hour: 3": "usd_per_node_hour is '3', which is a plain number; write an amount of money such as",
         "usd_per_node_hour: 3 EUR": "which is no unit known here; write an amount of money such as '3 USD'",
+        "usd_per_node_hour: 1e308 USD": "is '1e308 USD', which is no price; write from 1e-30 to 1e+30 USD",
+        "usd_per_node_hour: 1e-300 USD": "is '1e-300 USD', which is no price; write from 1e-30 to 1e+30 USD",
         "usd_per_node_hour: 3 USD, usd_per_device_hour: 1 USD": "names both 'usd_per_node_hour' and",
         "usd_per_device_hour: 1 USD": "new has a price of a device, but no 'devices_per_node'; add it",
         "pue: 12": "pue is 12, but no facility draws that many times its computers' power; write it anew",

@@ -97,6 +97,17 @@ def test_unknown_columns_are_noted(tmp_path: Path) -> None:
     assert "Did you mean trans_a" in shapes.predict_shapes(path, RunPlan("v100"))[1][0]
 
 
+def test_rows_whose_work_no_column_tells_have_a_note(tmp_path: Path) -> None:
+    """Dimensions of a product do not tell the work of attention."""
+    text = "op_class,precision,m,n,k,flop,bytes\nattention,fp16,64,64,64,,\nattention,fp16,8,8,8,,1e6\n"
+    path = write(tmp_path, text + "attention,fp16,,,,1e10,1e8\ncollective,fp16,,,,,1e8\n")
+    predicted, notes = shapes.predict_shapes(path, RunPlan("v100"))
+    assert predicted["time_s"].isna().tolist() == [True, True, False, True]
+    needs = "nothing is predicted, as"
+    assert f"{path}: row 1 and 1 more: {needs} attention needs flop, bytes; add flop, bytes" in notes
+    assert f"{path}: row 4: {needs} collective needs operator, ranks, bytes; add operator, ranks" in notes
+
+
 def test_prediction_in_parts_gives_the_same_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, TABLE)
     whole, _ = shapes.predict_shapes(path, RunPlan("v100"))

@@ -189,6 +189,8 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY.replace("new: 1 h}", "new: 1 h}, weight: yes"), "weight is True, as YAML reads yes and no"),
         ("draws: yes\n" + STUDY, "draws is True, as YAML reads yes and no"),
         (STUDY.replace("nodes: 20", "nodes: 20, availability: 1e-320"), "availability is"),
+        (STUDY.replace("new:", "'':"), "a machine has an empty name; write one"),
+        (STUDY.replace("new: 1 h}", "new: 1e-300 s}"), "is '1e-300 s', which is shorter than anything runs; write at"),
         (
             STUDY + "  B: {profile: p1b3, load_time: 1e200 years}\n",
             "load_time is '1e200 years', which is longer than any",

@@ -198,3 +198,8 @@ def test_no_large_count_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count, "MOST_KEPT_ROWS", 0)
     monkeypatch.setattr(count, "_count_or_recall", None)
     assert len(count_work(make_ops({"op_type": "Relu", "shapes": "-1x50"}), BATCH).work) == 1
+
+
+def test_a_profile_whose_name_is_no_utf8_is_counted() -> None:
+    ops = make_ops({"op_type": "MatMul", "m": 2, "n": 2, "k": 2})
+    assert count_work(ops, BATCH, b"pr\xf6.csv".decode(errors="surrogateescape")).work["flop"].item() == 16

@@ -28,7 +28,7 @@ OF_FILES = ("duplicate-alias", "missing-source")  # lints that a device which no
 
 def load_device(name: str | Path) -> DeviceSpec:
     """The device of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
-    return _read(DeviceSpec, find("device", str(name), DEVICE_FILES))
+    return _read(DeviceSpec, find("device", files.place("device", name), DEVICE_FILES))
 
 
 def source_device(name: str | None) -> DeviceSpec | None:
@@ -41,7 +41,7 @@ def source_device(name: str | None) -> DeviceSpec | None:
 
 def load_system(name: str | Path) -> SystemSpec:
     """The system of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
-    return _read(SystemSpec, find("system", str(name), SYSTEM_FILES))
+    return _read(SystemSpec, find("system", files.place("system", name), SYSTEM_FILES))
 
 
 def measurements_paths(
