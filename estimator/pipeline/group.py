@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from estimator.core.interval import bounds
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
 from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, Workload
@@ -62,7 +63,7 @@ def one_device(predicted: PredictedStep) -> OneDevice:
 def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:
     """The estimate of a training on several devices: of each of them, its step with all messages and waits.
 
-    Evidence, floor, ceiling and kernels stay those of one device by itself.
+    Evidence, floor and kernels stay those of one device by itself; the ceiling reaches the high end of the step.
 
     Raises EstimatorError as :func:`estimate` and :func:`step_of_group` do.
     """
@@ -78,6 +79,7 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     return dataclasses.replace(
         estimated,
         step=together.step,
+        ceiling_s=max(estimated.ceiling_s, float(bounds(together.step.total)[2])),
         power_w=power_w,
         repeats=own_s / alone.step.total,
         notes=notes,

@@ -330,14 +330,18 @@ def _memory(use: MemoryUse | None) -> dict[str, Any]:
 
 
 def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> dict[str, Any]:
-    """Power [W] and energy [J] of all devices and of their nodes in a step; null where the power is unknown."""
+    """Power [W] and energy [J] of all devices and of their nodes in a step; null where the power is unknown.
+
+    Devices of these nodes that the training does not use are idle.
+    """
     one, total_s, limit = alone.device, step.step.total, power_limit(alone.predicted.target.device)
     if one.power_w is None or one.idle_w is None or limit is None:
         return {"power_w": None, "energy_j_per_step": None}
     device_w = power.waiting_power(one.power_w, one.idle_w, total_s - step.step.communication_exposed, total_s)
     ends_w = power.node_overhead(system.devices_per_node.value, limit.value, system)
     node_w = power.draw_overhead(ends_w, system.name, alone.plan.draws, alone.plan.seed)
-    all_w = group.devices * device_w + group.nodes * node_w
+    unused = group.nodes * int(system.devices_per_node.value) - group.devices
+    all_w = group.devices * device_w + unused * one.idle_w + group.nodes * node_w
     return {
         "power_w": documents.interval(all_w, "all"),
         "energy_j_per_step": documents.interval(all_w * total_s, "all"),

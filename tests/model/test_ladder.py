@@ -77,8 +77,8 @@ def test_input_takes_as_much_longer_as_a_batch_is_larger() -> None:
 
 def test_a_smaller_batch_makes_ops_without_shapes_no_slower() -> None:
     """Launches do not shrink with the batch: they make no op slower that does as much as before."""
-    rows = ({"op_type": "Relu", "shapes": "16000x64", "time_s": 1e-3, "calls": 50}, *2 * [{"op_type": "Mystery"}])
-    work = count_work(make_ops(*rows), Workload(name="toy")).work
+    relu = {"op_type": "Relu", "shapes": "16000x64", "time_s": 1e-3, "calls": 50}
+    work = count_work(make_ops(relu, {"op_type": "Mystery"}, {"op_type": "Mystery"}), Workload(name="toy")).work
     less = work.assign(bytes=work["bytes"] / 16, flop=work["flop"] / 16, growth=[1 / 16, 1.0, 1 / 16])
     before, after = (
         predict_on(each, make_device(), table(), profiled=work).ops["target_time_s"] for each in (work, less)

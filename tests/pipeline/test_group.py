@@ -8,7 +8,7 @@ import pytest
 from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
 from estimator.core.types import Network, Profile, RunPlan, Workload
-from estimator.pipeline.group import one_device, step_of_group, step_of_one, steps_of_groups
+from estimator.pipeline.group import estimate_group, one_device, step_of_group, step_of_one, steps_of_groups
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
@@ -47,6 +47,13 @@ def test_groups_together_are_those_one_by_one() -> None:
         alone = step_of_group(predicted(), one, group(count), data)
         assert np.allclose(found.step.total, alone.step.total)
         assert np.allclose(found.communication_s, alone.communication_s)
+
+
+def test_the_limits_of_a_group_hold_its_step() -> None:
+    found = estimate_group(read_profile("vgg16"), PLAN, group(96), read_split("data"))
+    low, _, high = bounds(found.step.total)
+    assert found.floor_s <= low
+    assert high <= found.ceiling_s
 
 
 def test_what_is_exposed_is_what_messages_add() -> None:

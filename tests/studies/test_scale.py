@@ -11,10 +11,12 @@ from estimator.core.errors import EstimatorError
 from estimator.core.parallel import WHOLE, Split, read_split
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_system
+from estimator.pipeline.group import one_device
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.parameters import of_block, outside_blocks
 from estimator.profiles.layers.shards import layers_of
+from estimator.rollup.power import node_overhead
 from estimator.rollup.scaling import Scaling
 from estimator.studies import scale as scale_module
 from estimator.studies.scale import scale
@@ -178,6 +180,16 @@ def test_owners_send_as_much_as_an_all_reduce() -> None:
         run(devices=(96,), split=split)["rows"][0]["communication_s"]["mid"] for split in ("data", "zero1")
     )
     assert owners == pytest.approx(plain, rel=0.1)
+
+
+def test_devices_of_a_node_that_a_training_does_not_use_are_idle(cluster: Any) -> None:
+    system = load_system(cluster("25 GB/s"))
+    one = one_device(predict_step(read_profile("p1b3"), replace(PLAN, target=system.device)))
+    assert one.power_w is not None
+    assert one.idle_w is not None
+    node_w = node_overhead(4, 300.0, system)[1]
+    row = run("p1b3", cluster("25 GB/s"), devices=(1,))["rows"][0]
+    assert row["power_w"]["mid"] == pytest.approx(one.power_w[0] + 3 * one.idle_w + node_w)
 
 
 def test_by_default_powers_of_two_and_the_whole_machine_are_shown(cluster: Any) -> None:
