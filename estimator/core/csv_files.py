@@ -31,15 +31,9 @@ def read_csv(path: Path, text: str | None = None, *, may_be_empty: bool = True) 
     import pandas as pd
 
     table = pd.concat(list(csv_frames(path, text)))
-    if not may_be_empty:
-        refuse_empty(table, path)
-    return table
-
-
-def refuse_empty(table: pd.DataFrame, path: Path) -> None:
-    """Raise EstimatorError for a table without rows."""
-    if table.empty:
+    if table.empty and not may_be_empty:
         raise EstimatorError(f"{path}: the file has no rows; expected at least one below the column names")
+    return table
 
 
 def csv_frames(path: Path, text: str | None = None) -> Iterator[pd.DataFrame]:

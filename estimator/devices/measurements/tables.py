@@ -44,7 +44,7 @@ def read_measurements(
     framework; with ``alone`` that of a loop over a library's calls.
 
     Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, times in
-    another unit, different conditions, no rows, and too many.
+    another unit, different conditions, and too many rows.
     """
     files = measurements_paths(device.name, path, named)
     if not files:
@@ -67,9 +67,7 @@ def _row_kinds(rows: pd.DataFrame) -> pd.MultiIndex:
 
 def _read_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """The rows of one table, with notes on rows left out and rows that look wrong."""
-    cells = pd.concat(list(_limited_frames(path)))
-    csv_files.refuse_empty(cells, path)
-    rows = with_operators(MEASUREMENTS.conform(cells, str(path)))
+    rows = with_operators(MEASUREMENTS.conform(pd.concat(list(_limited_frames(path))), str(path)))
     _refuse_other_devices(rows, device, path)
     ratios = implausible.time_ratios(rows, device)
     implausible.refuse_wrong_unit(ratios, device, path)
@@ -81,6 +79,7 @@ def _read_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str
     is_implausible = implausible.are_implausible(rows, ratios, device) & ~is_impossible
     suspicious.add(rows[~is_implausible], device, where)
     notes = (
+        *([] if len(rows) else [f"{where}: the table has no rows: nothing measured corrects the models"]),
         *_left_out_note(rows[is_impossible], where),
         *implausible.left_out_note(rows[is_implausible], ratios.with_launch[is_implausible], device, where),
         *suspicious.notes(), *conditions.spread_notes(where),
