@@ -129,7 +129,7 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
         text = f"{target.name} gives no power_limit: power is taken to lower no peak; the interval covers that it does"
         yield Note("power-limit-unknown", text, target.name)
     elif target.year is None:
-        text = f"{target.name} gives no year: what power a FLOP needs is taken to be that of {TYPICAL_YEAR}"
+        text = f"{target.name} gives no year: power for a FLOP is that of {TYPICAL_YEAR}; the interval covers others"
         yield Note("year-unknown", text, target.name)
     narrow_formats = sorted({precision for precision in matrix if ITEMSIZE[precision] < 2})
     if narrow_formats:

@@ -6,7 +6,8 @@ that share an input are correlated. A column of samples has 1 + draws entries, t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +16,13 @@ import pandas as pd
 from estimator.core.interval import draw, draw_sourced, standard
 from estimator.core.types import DeviceSpec, Floats, Names, RunPlan, Sourced
 from estimator.model import coefficients
-from estimator.model.hardware import peak_of_op
+from estimator.model.hardware import TYPICAL_YEAR, hardware_of, peak_of_op
 
 # share of the rate of its best products that a power limit leaves a device, the least of 20: of the 66 accelerators of
 # the catalogue whose limit is known, by model/sustained.py
 UNKNOWN_POWER = 0.74
+# years of a device that states none, by whether it has tensor units: nine in ten of the 81 and 37 of the catalogue
+UNKNOWN_YEARS = {True: (2018, 2026), False: (2012, 2022)}
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,10 @@ def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStream
     kind_of_row, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
     paths = [_peak(device, *kind.split(" ")) for kind in kinds]
     rates, power = dict(paths), _unknown_power(device, plan)
-    columns = [_log_lengthening(f"{device.name}.{name}", rate, plan) + power for name, rate in rates.items()]
+    ages = dict(zip((name for name, _ in paths), _unknown_year(device, list(kinds), plan), strict=True))
+    columns = [
+        _log_lengthening(f"{device.name}.{name}", rate, plan) + power + ages[name] for name, rate in rates.items()
+    ]
     return RandomStreams(
         np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[kind_of_row]
     )
@@ -59,6 +65,23 @@ def _unknown_power(device: DeviceSpec, plan: RunPlan) -> Floats | float:
     if device.is_processor or device.power_limit is not None:
         return 0.0
     return -np.log(draw(f"{device.name}.power_limit", UNKNOWN_POWER, 1.0, 1.0, plan.draws, plan.seed))
+
+
+def _unknown_year(device: DeviceSpec, kinds: Sequence[str], plan: RunPlan) -> Floats:
+    """Samples (kinds × 1 + draws) of the logarithm by which a year that no file gives lengthens arithmetic: within the
+    same power limit an older device does less.
+
+    ``kinds``: class and precision of ops.
+    """
+    if device.year is not None:
+        return np.zeros((len(kinds), 1))
+    op_class, precision = (pd.Series([kind.split(" ")[part] for kind in kinds]) for part in (0, 1))
+    hardware, sustained = hardware_of(device, op_class, precision), coefficients.shipped().gemm.sustained
+    first, last = UNKNOWN_YEARS[any(peak.tensor for peak in device.peak.values())]
+    years = draw(f"{device.name}.year", first, TYPICAL_YEAR, last, plan.draws, plan.seed)
+    with np.errstate(invalid="ignore"):  # peaks that are infinite or not known
+        lengthening = np.log(sustained.peak(hardware) / sustained.peak(replace(hardware, year=years[:, None])))
+    return np.nan_to_num(lengthening).T
 
 
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:

@@ -99,7 +99,7 @@ def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
             {"power_limit": None},
             "toy gives no power_limit: power is taken to lower no peak; the interval covers that it does",
         ),
-        ({"year": None}, "toy gives no year: what power a FLOP needs is taken to be that of"),
+        ({"year": None}, "toy gives no year: power for a FLOP is that of"),
         (
             {"last_level_cache": None},
             "toy gives no last_level_cache: matrix products are taken to read all from memory",

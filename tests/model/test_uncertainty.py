@@ -29,11 +29,22 @@ def time(op: int, field: str, status: str) -> float:
 def test_a_power_limit_that_no_file_gives_widens_the_interval_to_longer_times() -> None:
     work = schema.WORK.conform(WORK.iloc[[0]], "test")
     powers = {"given": "900 W", "none": None}
-    devices = (make_device(peak={"fp32": "10 TFLOP/s"}, power_limit=power) for power in powers.values())
+    devices = (make_device(peak={"fp32": "10 TFLOP/s"}, power_limit=power, year=2022) for power in powers.values())
     given, none = (uncertainty.peaks(each, work, RunPlan("toy", draws=500)).samples[:, 0] for each in devices)
     assert not given.any()
     assert (none[0], none.min()) == (0, 0)
     assert np.exp(np.quantile(none, 0.95)) == pytest.approx(1 / uncertainty.UNKNOWN_POWER, rel=0.05)
+
+
+@pytest.mark.parametrize(("power", "is_wider"), [("900 W", False), ("100 W", True)])
+def test_a_year_that_no_file_gives_widens_the_interval_where_power_binds(power: str, is_wider: bool) -> None:
+    work = schema.WORK.conform(WORK, "test")
+    devices = (make_device(peak={"fp32": "10 TFLOP/s"}, power_limit=power, year=year) for year in (2022, None))
+    given, none = (uncertainty.peaks(each, work, RunPlan("toy", draws=500)).samples for each in devices)
+    assert not given.any()
+    assert not none[0].any()
+    assert bool(np.quantile(none[:, 0], 0.95) > 0.1) == is_wider
+    assert np.isfinite(none).all()
 
 
 @pytest.mark.parametrize(("field", "op"), [("peak", 0), ("memory_bandwidth", 1)])
