@@ -124,6 +124,11 @@ def percent(share: float, digits: int = 2) -> str:
     return f"{float(f'{100 * share:.{digits}g}'):g} %"
 
 
+def and_more(count: int) -> str:
+    """The words after the first of several rows."""
+    return f" and {count - 1} more" if count > 1 else ""
+
+
 def plural(noun: str, count: float) -> str:
     """The noun as it stands behind a count: ``1 node``, ``2 nodes``."""
     return noun if count == 1 else f"{noun}s"

@@ -46,9 +46,9 @@ def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStream
     kind_of_row, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
     paths = [_peak(device, *kind.split(" ")) for kind in kinds]
     rates, power = dict(paths), _unknown_power(device, plan)
-    ages = dict(zip((name for name, _ in paths), _unknown_year(device, list(kinds), plan), strict=True))
+    by_year = dict(zip((name for name, _ in paths), _unknown_year(device, list(kinds), plan), strict=True))
     columns = [
-        _log_lengthening(f"{device.name}.{name}", rate, plan) + power + ages[name] for name, rate in rates.items()
+        _log_lengthening(f"{device.name}.{name}", rate, plan) + power + by_year[name] for name, rate in rates.items()
     ]
     return RandomStreams(
         np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[kind_of_row]

@@ -17,6 +17,7 @@ from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import WORK
 from estimator.core.types import Flags, Profile, Workload
+from estimator.core.units import and_more
 from estimator.profiles import canonical
 from estimator.profiles.dump import Dump, decode_head
 
@@ -59,17 +60,17 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     kind = rows["op_type"] if "op_type" in rows else rows["op_class"]
     rows["op"] = rows["op"].fillna(kind) if "op" in rows else kind
     ops = canonical.to_ops(WORK.conform(rows, str(path)), str(path))
-    untold = ops[list(KINDS)].isna().all(axis=1).to_numpy()
-    _refuse_total(ops, untold, path)
-    warnings = tuple(_warn_of_untold(ops, untold))
+    of_no_kind = ops[list(KINDS)].isna().all(axis=1).to_numpy()
+    _refuse_total(ops, of_no_kind, path)
+    warnings = tuple(_warn_of_no_kind(ops, of_no_kind))
     return Profile(ops=ops, workload=workload, device=None, format="op table", warnings=warnings)
 
 
-def _refuse_total(ops: pd.DataFrame, untold: Flags, path: Path) -> None:
+def _refuse_total(ops: pd.DataFrame, of_no_kind: Flags, path: Path) -> None:
     """Raise EstimatorError where a row of no kind takes the time of all others together: it would count them twice."""
     times = ops["time_s"].to_numpy()
     others = times.sum() - times
-    totals = untold & (others > 0) & (np.abs(times - others) <= TOTAL_SLACK * others)
+    totals = of_no_kind & (others > 0) & (np.abs(times - others) <= TOTAL_SLACK * others)
     if totals.any():
         row = int(totals.argmax())
         raise EstimatorError(
@@ -78,11 +79,11 @@ def _refuse_total(ops: pd.DataFrame, untold: Flags, path: Path) -> None:
         )
 
 
-def _warn_of_untold(ops: pd.DataFrame, untold: Flags) -> Iterator[str]:
+def _warn_of_no_kind(ops: pd.DataFrame, of_no_kind: Flags) -> Iterator[str]:
     """A warning of rows of no kind."""
-    if untold.any():
-        first, more = int(untold.argmax()), int(untold.sum()) - 1
-        rows = f"row {first + 1} ('{ops['op'].iloc[first]}')" + (f" and {more} more" if more else "")
+    if of_no_kind.any():
+        first = int(of_no_kind.argmax())
+        rows = f"row {first + 1} ('{ops['op'].iloc[first]}'){and_more(int(of_no_kind.sum()))}"
         yield f"{rows}: neither op_type nor op_class is stated, so that no kind of work is known; state one"
 
 

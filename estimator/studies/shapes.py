@@ -15,9 +15,9 @@ from estimator.core.notes import sentences
 from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING, complete
 from estimator.core.types import DeviceSpec, RunPlan, Workload
+from estimator.core.units import and_more
 from estimator.devices import announcements, load_device, target_warnings
 from estimator.devices.measurements import read_measurements, with_measured
-from estimator.devices.measurements.suspicious_rows import and_more
 from estimator.model import TargetDevice, assumptions
 from estimator.model.prediction import predict_ops
 from estimator.work import count_work
@@ -28,8 +28,8 @@ NEEDED_COLUMNS = {
     **{op_class: list(needed) for op_class, needed in SHAPED_BY.items()},
     **{op_class: ["bytes"] for op_class in STREAMING},
 }
-# what tells the work of one call of other classes, for which dimensions are not enough
-TELLING_COLUMNS = {"attention": ("flop", "bytes"), "collective": ("operator", "ranks", "bytes")}
+# the work of one call of other classes, for which dimensions are not enough
+WORK_COLUMNS = {"attention": ("flop", "bytes"), "collective": ("operator", "ranks", "bytes")}
 
 
 def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -54,8 +54,8 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     times = predicted.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER_COLUMNS]
     rows = pd.concat([table[[name for name in cells if name not in ANSWER_COLUMNS]], times], axis=1)
     about_device = *sentences(announcements(target)), *target_warnings(plan.target, target)
-    untold = _notes_on_untold_work(table[rows["time_s"].isna()], path)
-    notes = *_notes_on_unread_columns(cells, path), *untold, *about_device, *impossible
+    missing = _notes_on_missing_columns(table[rows["time_s"].isna()], path)
+    notes = *_notes_on_unread_columns(cells, path), *missing, *about_device, *impossible
     return rows, (*notes, *sentences(assumptions(predicted, target, measurements)))
 
 
@@ -99,14 +99,14 @@ def _notes_on_unread_columns(cells: pd.DataFrame, path: str | Path) -> tuple[str
     return (f"{path}: columns that are not read: {', '.join(names)}.{''.join(suggestions)}",) if names else ()
 
 
-def _notes_on_untold_work(table: pd.DataFrame, path: Path) -> Iterator[str]:
+def _notes_on_missing_columns(table: pd.DataFrame, path: Path) -> Iterator[str]:
     """A note for each op class of which these rows, of unknown times, lack the columns that tell their work."""
     table = table.assign(operator=table["operator"].mask(table["operator"].eq(table["op_class"])))  # it tells no more
-    for op_class, needed in TELLING_COLUMNS.items():
-        untold = table.index[table["op_class"].eq(op_class) & ~complete(table, needed)]
-        if len(untold):
-            rows = f"row {untold[0] + 1}{and_more(len(untold))}"
-            missing = ", ".join(name for name in needed if pd.isna(table.loc[untold[0], name]))
+    for op_class, needed in WORK_COLUMNS.items():
+        unknown = table.index[table["op_class"].eq(op_class) & ~complete(table, needed)]
+        if len(unknown):
+            rows = f"row {unknown[0] + 1}{and_more(len(unknown))}"
+            missing = ", ".join(name for name in needed if pd.isna(table.loc[unknown[0], name]))
             yield f"{path}: {rows}: nothing is predicted, as {op_class} needs {', '.join(needed)}; add {missing}"
 
 

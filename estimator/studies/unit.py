@@ -89,7 +89,7 @@ def _left_out_note(unit_name: str, unit: UnitOfWork, estimated: Estimate) -> tup
 
 
 def _steps_rise_note(unit_name: str, unit: UnitOfWork) -> tuple[Note, ...]:
-    """A note where a larger batch is said to need more steps to quality."""
+    """A note where the steps to quality rise with the batch."""
     table = unit.steps_to_quality or {}
     batches = quality.rise(table)
     if batches is None:

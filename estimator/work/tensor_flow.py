@@ -59,7 +59,7 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     gradient = ~forward & ~updates & updates[flow.last]
     wider = np.maximum(itemsize[flow.last] / itemsize, 1.0)
     flow.size = np.where(gradient, flow.size * wider, flow.size)
-    activations = _living(flow, ends, outlives) + _input_bytes(work, parsed, workload)
+    activations = _living(flow, ends, outlives) + _input_bytes(work, parsed, itemsize)
     return StepTensors(
         activations=activations,
         gradients=_living(flow, ends, gradient),
@@ -128,11 +128,10 @@ def _living(flow: _Flow, ends: Rows, chosen: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(np.cumsum(change)[:-1])
 
 
-def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, workload: Workload) -> float:
+def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, itemsize: Floats) -> float:
     """Bytes of the batch of data: what forward ops read that neither an op of the step wrote nor an update changes."""
     holders = is_variable(work) | is_update(work) | in_phase(work, "optimizer")
     inside = {*work["op"], *_names(work[holders])}
-    itemsize = written_itemsizes(work, workload)
     sizes: dict[tuple[str, shapes.Shape], float] = {}
     for row in np.flatnonzero((in_phase(work, "forward") & ~holders).to_numpy(dtype=bool)):
         operands = parsed.ops[parsed.codes[row]].operands

@@ -18,10 +18,10 @@ import pandas as pd
 
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
+from estimator.core.units import and_more
 from estimator.devices.importers import names
 from estimator.devices.importers.columns import AddNote, read_table
 from estimator.devices.importers.declared import Declared
-from estimator.devices.measurements.suspicious_rows import and_more
 
 FORMAT = "DeepBench log (gemm, conv, rnn, sparse, all-reduce; NVIDIA, AMD, ARM, Intel)"
 LONGEST_LINE = 1 << 16  # [characters]; a longer line is read in pieces

@@ -11,7 +11,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import CONV_COLUMNS, DEFAULTS, GEMM_COLUMNS, MATRIX
-from estimator.devices.measurements.suspicious_rows import and_more
+from estimator.core.units import and_more
 
 SPREAD_LIMIT = 1.5  # ratio of the times of one shape above which a note is made
 SHAPE_COLUMNS = [

@@ -16,8 +16,8 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import DeviceSpec, Flags, Floats
+from estimator.core.units import and_more
 from estimator.devices.measurements import bounds
-from estimator.devices.measurements.suspicious_rows import and_more
 
 MOST_OF_TABLE = 300.0  # times the data sheet's, of the median row
 MOST_OF_ROW = 400.0  # of a row whose table is plausible

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from estimator.core.types import DeviceSpec, Flags
+from estimator.core.units import and_more
 from estimator.devices.measurements import bounds
 
 SLOW_FACTOR, LONG_S = 1000.0, 1e-3  # times the bound, and seconds; beyond both the unit may be wrong
@@ -31,11 +32,6 @@ class SuspiciousRows:
         """One note on each kind."""
         for sentence, (count, first) in self.count_and_first.items():
             yield f"{first}{and_more(count)}: {sentence}"
-
-
-def and_more(count: int) -> str:
-    """The words after the first of several rows."""
-    return f" and {count - 1} more" if count > 1 else ""
 
 
 def _suspicious_rows(rows: pd.DataFrame, device: DeviceSpec) -> Iterator[tuple[str, Flags]]:

@@ -13,10 +13,11 @@ from estimator.core.errors import EstimatorError
 from estimator.core.operators import LAUNCH, refuse_unknown, with_operators
 from estimator.core.schema import MEASUREMENTS, SHAPED_BY, complete
 from estimator.core.types import DeviceSpec, Flags, Network, Sourced
+from estimator.core.units import and_more
 from estimator.devices.measurements import bounds, implausible
 from estimator.devices.measurements.conditions import Conditions, op_kernel
 from estimator.devices.measurements.links import measured_links
-from estimator.devices.measurements.suspicious_rows import SuspiciousRows, and_more
+from estimator.devices.measurements.suspicious_rows import SuspiciousRows
 from estimator.devices.specs.catalogue import measurements_paths
 
 MAX_ROWS = 100_000  # of a table for predictions; a DeepBench table has about a thousand

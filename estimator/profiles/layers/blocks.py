@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from estimator.core.types import ITEMSIZE
+from estimator.core.types import ITEMSIZE, STORED_AS
 from estimator.profiles.layers.model import SPAN_ENDS, Layers
 from estimator.profiles.layers.nodes import (
     BATCH,
@@ -49,7 +49,6 @@ SOFTMAX = ("aten::_softmax", "aten::_softmax_backward_data")
 LOG_SOFTMAX = ("aten::_log_softmax", "aten::_log_softmax_backward_data")
 SELECT = ("aten::index_select", "aten::index_add_")
 TO_EXPERTS, FROM_EXPERTS = ("aten::index_select", "aten::sum"), ("aten::sum", "aten::index_select")
-STORED = {"tf32": "fp32"}  # format of products → of activations, where they differ
 
 
 @dataclass
@@ -116,7 +115,7 @@ class Tape:
 
 def stored(layers: Layers) -> str:
     """The format of activations."""
-    return STORED.get(layers.precision, layers.precision)
+    return STORED_AS.get(layers.precision, layers.precision)
 
 
 def embeddings(layers: Layers, sequence_parts: int = 1) -> tuple[list[Node], Tensor]:
