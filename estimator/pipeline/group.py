@@ -18,7 +18,7 @@ from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
 from estimator.pipeline.group_memory import parts_of
-from estimator.pipeline.micro_steps import MicroBatch, MicroBatches
+from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
 from estimator.profiles.layers.shards import divided
@@ -35,7 +35,7 @@ from estimator.rollup.scaling import (
     spreads_of,
 )
 from estimator.work.messages import with_parameters
-from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on
+from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on, tied_gradients
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,8 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
         }
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
-    messages = pd.concat([sent.messages, passed], ignore_index=True)
+    tied = tied_gradients(predicted.work.work, alone.heaviest.tied, split)
+    messages = pd.concat([sent.messages, passed, tied], ignore_index=True)
     of_groups = [
         work
         for group in groups
@@ -175,18 +176,19 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
         )
     ]
     times_s = message_times(predicted, pd.concat(of_groups, ignore_index=True))
-    count, all_sent = len(sent.messages), len(messages)
+    kinds = np.cumsum([len(sent.messages), len(passed), len(tied)])  # behind them what compression takes
     load = busiest_experts(plan) if split.experts > 1 else np.ones(1 + plan.draws)
     micro = MicroBatches(alone, sent.messages, load)
     steps = {}
     for group, all_s in zip(groups, np.split(times_s, len(groups), axis=1), strict=True):
         update = alone.own_update(group)
-        sent_s = micro.with_load(_placed(all_s[:, :count], sent, plan))
-        pass_on_s = all_s[:, count:all_sent].sum(axis=1)
-        total_s = micro.total_s(group, update, sent_s, pass_on_s) + micro.coded_s(group, all_s[:, all_sent:])
+        sent_s, passed_s, tied_s, coded_s = np.split(all_s, kinds, axis=1)
+        sent_s = micro.with_load(_placed(sent_s, sent, plan))
+        between = BetweenStages(passed_s.sum(axis=1), tied_s.sum(axis=1))
+        total_s = micro.total_s(group, update, sent_s, between) + micro.coded_s(group, coded_s)
         slowest = slowest_device(group.devices, group.of_node, spreads, plan)
         step_time = lengthened(alone.own_step(group, update), total_s, slowest)
-        steps[group] = GroupStep(step_time, micro.communication_s(group, sent_s, pass_on_s), sent.notes)
+        steps[group] = GroupStep(step_time, micro.communication_s(group, sent_s, between), sent.notes)
     return steps
 
 

@@ -13,7 +13,7 @@ from estimator.core.schema import MESSAGES, among_copies
 from estimator.core.types import Flags, Floats, Prediction, StepTime
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.blocks import EMBEDDINGS
-from estimator.profiles.layers.shards import experts_share
+from estimator.profiles.layers.shards import HeaviestStage, experts_share, heaviest_stage
 from estimator.rollup import step
 from estimator.rollup.exchange import StepWithMessages, exchange_of, replayed_s, with_times, without_exchange
 from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_reduction, pipelined
@@ -46,6 +46,11 @@ class MicroBatch:
     def of_experts(self) -> float:
         """The share of a copy's parameters that are those of its experts."""
         return experts_share(self.predicted.profile, self.split)
+
+    @cached_property
+    def heaviest(self) -> HeaviestStage:
+        """The stage with the most parameters, whose reduction and update end last."""
+        return heaviest_stage(self.predicted.profile, self.split)
 
     def own_update(self, group: Group) -> OwnUpdate:
         """The share of the update of one device of a group: the host launches all ops, for its share of the weights."""
@@ -106,6 +111,16 @@ class MicroBatch:
 
 
 @dataclass(frozen=True)
+class BetweenStages:
+    """The time to send the results of a micro-batch to the next stage, and to add up the gradients of a tied table of
+    tokens, which both ends have (draws) [s]; 0 without stages.
+    """
+
+    pass_on_s: Floats
+    tied_s: Floats
+
+
+@dataclass(frozen=True)
 class MicroBatches:
     """One micro-batch on one device of a group, with MESSAGES among copies and parts, and how the group repeats it."""
 
@@ -135,22 +150,23 @@ class MicroBatches:
         """Which messages pass among copies of the model."""
         return among_copies(self.messages)
 
-    def total_s(self, group: Group, update: OwnUpdate, times_s: Floats, pass_on_s: Floats) -> Floats:
+    def total_s(self, group: Group, update: OwnUpdate, times_s: Floats, between: BetweenStages) -> Floats:
         """The step with all messages [s].
 
         Args:
             group: the devices.
             update: the share of each of them.
             times_s: the time of each message (draws × messages) [s].
-            pass_on_s: the time to send the results of a micro-batch to the next stage [s].
+            between: the times of messages from stage to stage.
         """
         count = group.micro_batches
         inside_s = times_s * ~self.among_copies
         if self.split.pipeline > 1:
             passes_s = self._passes_s(inside_s)
-            parts = self._parts(passes_s, update.whole_s - self.alone.passes_s)
+            parts = self._parts(passes_s, self.alone.heaviest.share * (update.whole_s - self.alone.passes_s))
             stages, runs = self.split.pipeline, self.split.interleave
-            return pipelined(parts, stages, count, pass_on_s, runs) + self._exposed(passes_s, times_s)
+            whole_s = pipelined(parts, stages, count, between.pass_on_s, runs)
+            return whole_s + self._exposed(passes_s, times_s) + between.tied_s
         last_s = self.alone.with_update(self._whole, update.op_s).total_s(times_s) + self._waiting_s
         if count == 1:
             return last_s
@@ -170,25 +186,35 @@ class MicroBatches:
 
     def _exposed(self, passes_s: Floats, times_s: Floats) -> Floats:
         """What messages among the copies of a stage add [s]; gathered weights follow the update, and are not hidden."""
-        stages, gathers = self.split.pipeline, np.asarray(self.messages["holds"] == "weights", dtype=bool)
+        share, gathers = self._stage_share, np.asarray(self.messages["holds"] == "weights", dtype=bool)
         reduces = self.among_copies & ~gathers
-        reduced_s, gathered_s = (times_s[:, some].sum(axis=1) / stages for some in (reduces, gathers))
-        return np.asarray(exposed_reduction(reduced_s, passes_s / stages, int(reduces.sum())) + gathered_s)
+        reduced_s, gathered_s = (times_s[:, some] @ share[some] for some in (reduces, gathers))
+        passes_s = passes_s / self.split.pipeline
+        return np.asarray(exposed_reduction(reduced_s, passes_s, float(share[reduces].sum())) + gathered_s)
+
+    @cached_property
+    def _stage_share(self) -> Floats:
+        """How much of each message among copies the heaviest stage sends: experts are in blocks, of which all stages
+        have as many.
+        """
+        experts = np.asarray(self.messages["among"] == "like_experts", dtype=bool)
+        return np.where(experts, 1.0 / self.split.pipeline, self.alone.heaviest.share_of_copied)
 
     def coded_s(self, group: Group, times_s: Floats) -> Floats:
         """What compression of gradients takes of one device in a step [s], by the times of its ops in one exchange."""
         if group.copies == 1:
             return np.zeros(len(times_s))
         often = group.micro_batches if self.split.gathers_weights else 1
-        return np.asarray(often * times_s.sum(axis=1) / self.split.pipeline)
+        return np.asarray(often * times_s.sum(axis=1) * self.alone.heaviest.share)
 
-    def communication_s(self, group: Group, times_s: Floats, pass_on_s: Floats) -> Floats:
-        """The time of all messages that one device sends in a step [s]; as :meth:`total_s`."""
+    def communication_s(self, group: Group, times_s: Floats, between: BetweenStages) -> Floats:
+        """The time of all messages that a device of the heaviest stage sends in a step [s]; as :meth:`total_s`."""
         count, stages, data = group.micro_batches, self.split.pipeline, self.among_copies
-        among_copies_s, inside_s = times_s[:, data].sum(axis=1), times_s[:, ~data].sum(axis=1)
+        among_copies_s, inside_s = times_s[:, data] @ self._stage_share[data], times_s[:, ~data].sum(axis=1) / stages
         often = count if self.split.gathers_weights else 1
         sent = 2.0 * count * self.split.interleave if stages > 1 else 0.0
-        return np.asarray((often * among_copies_s + count * inside_s) / stages + sent * pass_on_s)
+        between_s = sent * between.pass_on_s + between.tied_s
+        return np.asarray(often * among_copies_s + count * inside_s + between_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
         """Both passes by where they stand, as their ops' times."""

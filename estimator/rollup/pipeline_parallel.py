@@ -25,7 +25,7 @@ from estimator.core.types import Floats
 @dataclass(frozen=True)
 class MicroStep:
     """One micro-batch through a whole model [s]: both passes of what stands before the blocks, of all blocks, and
-    behind them; the update of all weights.
+    behind them; the update of the weights of the stage that has most of them.
     """
 
     before_s: Floats
@@ -40,7 +40,7 @@ def accumulated(passes_s: Floats, last_s: Floats, micro_batches: int) -> Floats:
 
 
 def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floats, interleave: int = 1) -> Floats:
-    """Micro-batches through the stages of a pipeline, and the update of each stage's weights [s].
+    """Micro-batches through the stages of a pipeline, and the update of the heaviest stage's weights [s].
 
     Args:
         micro: one micro-batch through the whole model.
@@ -52,7 +52,7 @@ def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floa
     of_run = micro.blocks_s / (stages * interleave) + 2.0 * pass_on_s
     longest, shortest = np.maximum(micro.before_s, micro.behind_s), np.minimum(micro.before_s, micro.behind_s)
     whole: Floats = micro_batches * (interleave * of_run + longest)
-    return whole + (stages - 1) * of_run + shortest + micro.update_s / stages
+    return whole + (stages - 1) * of_run + shortest + micro.update_s
 
 
 def forward_pass(micro_s: Floats, micro_batches: Floats, stages: Floats, runs: Floats, pass_on_s: Floats) -> Floats:
@@ -70,12 +70,12 @@ def forward_pass(micro_s: Floats, micro_batches: Floats, stages: Floats, runs: F
     return (micro_batches * runs + stages - 1.0) * (micro_s / (stages * runs) + pass_on_s)
 
 
-def exposed_reduction(reduced_s: Floats, passes_s: Floats, parts: int) -> Floats:
+def exposed_reduction(reduced_s: Floats, passes_s: Floats, parts: float) -> Floats:
     """What the reduction of a stage's gradients adds [s]: what the last backward pass does not hide, or its last part.
 
     Args:
         reduced_s: the time of all messages [s].
         passes_s: both passes of one micro-batch on the stage [s], of which the backward pass takes two thirds.
-        parts: number of messages.
+        parts: number of messages of the stage.
     """
-    return np.asarray(np.maximum(reduced_s - 2.0 / 3.0 * passes_s, reduced_s / max(parts, 1)))
+    return np.asarray(np.maximum(reduced_s - 2.0 / 3.0 * passes_s, reduced_s / max(parts, 1.0)))

@@ -160,6 +160,17 @@ def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
     return MESSAGES.conform(pd.DataFrame(rows).assign(holds="results"), "messages")
 
 
+def tied_gradients(work: pd.DataFrame, elements: float, split: Split) -> pd.DataFrame:
+    """MESSAGES in which both ends of a pipeline add up the gradients of a table of so many elements; none for 0.
+
+    Source: Megatron-LM, finalize_model_grads.py, from memory.
+    """
+    if not elements:
+        return MESSAGES.empty()
+    row = {"operator": "all_reduce", "bytes": elements * _width(work, split), "among": "stages", "holds": "gradients"}
+    return MESSAGES.conform(pd.DataFrame([row]), "messages")
+
+
 def _bytes(products: pd.DataFrame, rows: str, columns: str) -> Floats:
     """Bytes of matrices of products; NaN for other ops."""
     elements = numbers(products, rows) * numbers(products, columns) * np.nan_to_num(numbers(products, "batch"), nan=1.0)

@@ -8,13 +8,15 @@ import pytest
 
 from estimator.core.parallel import DataWord, Split
 from estimator.core.scenarios import Host
+from estimator.core.schema import MESSAGES
 from estimator.core.types import Network, RunPlan, StepTime
 from estimator.pipeline.group import step_of_one, steps_of_groups
+from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles import read_profile
-from estimator.profiles.layers.shards import divided
+from estimator.profiles.layers.shards import HeaviestStage, divided, heaviest_stage
 from estimator.rollup.scaling import NO_SPREAD, GroupStep, Scaling, group_of
-from estimator.work.parallel import exchange, passed_on
+from estimator.work.parallel import exchange, passed_on, tied_gradients
 
 NETWORK = Network.model_validate({"linked_devices": 8, "interconnect": "InfiniBand", "injection_bandwidth": "200 GB/s"})
 
@@ -200,3 +202,44 @@ def test_stages_compute_their_share() -> None:
     whole_s = total_s(Split(micro_batch=4), 1, 64)
     assert float((found.total - found.communication_exposed)[0]) == pytest.approx(whole_s / 4)
     assert np.isclose(sum(part[0] for part in found.parts().values()), found.total[0])
+
+
+def test_the_heaviest_stage_ends_the_update_and_its_reduction() -> None:
+    """BERT's last stage has 2 of 24 blocks, a table, a transform and a pooler: of 336.2 million parameters 25.2 + 31.3 +
+    1.05 + 1.05, and not 1/12.
+    """
+    split = Split(pipeline=12, micro_batch=4)
+    predicted, one = on_machine(split, 4)
+    alone = MicroBatch(predicted, one, split)
+    update_s = float((alone.own_update(group_of(12, 8, "weak", 4, split)).whole_s - alone.passes_s)[0])
+    assert alone.heaviest.share == pytest.approx(58.6 / 336.2, rel=0.001)
+    even = dataclasses.replace(alone, predicted=predicted)
+    even.__dict__["heaviest"] = HeaviestStage(1 / 12, 1 / 12, alone.heaviest.tied)
+    found_s, even_s = (
+        MicroBatches(each, MESSAGES.empty(), np.ones(11)).total_s(
+            group_of(12, 8, "weak", 4, split), each.own_update(group_of(12, 8, "weak", 4, split)), np.empty((11, 0)),
+            BetweenStages(np.zeros(11), np.zeros(11)),
+        )
+        for each in (alone, even)
+    )  # fmt: skip
+    assert float((found_s - even_s)[0]) == pytest.approx((alone.heaviest.share - 1 / 12) * update_s)
+
+
+def test_both_ends_add_up_the_gradients_of_a_tied_table() -> None:
+    """30522 × 1024 gradients in fp32, once a step; zero1 sends them as its products are. Megatron-LM."""
+    predicted, _ = on_machine(Split(pipeline=4), 8)
+    heaviest = heaviest_stage(predicted.profile, Split(pipeline=4))
+    sent = tied_gradients(predicted.work.work, heaviest.tied, Split(pipeline=4))
+    assert sent[["operator", "among"]].to_numpy().tolist() == [["all_reduce", "stages"]]
+    assert sent["bytes"].tolist() == [30522 * 1024 * 4]
+    assert tied_gradients(predicted.work.work, 0, Split(pipeline=4)).empty
+
+
+def test_a_tied_table_lengthens_the_step_by_its_exchange(tmp_path: Path) -> None:
+    """Of 50 000 × 256 gradients of 4 bytes, which two devices add up; the untied model has as large a table twice."""
+    sent_s = {}
+    for tied in (True, False):
+        (tmp_path / "layers.yaml").write_text(f"{SMALL.replace('1000', '50000')}tied_embeddings: {str(tied).lower()}\n")
+        sent_s[tied] = of_host(str(tmp_path), Split(pipeline=2, micro_batch=1), 2, 2).communication_s[0]
+    least_s = 50_000 * 256 * 4 / 300e9  # over NVLink, one direction
+    assert least_s < sent_s[True] - sent_s[False] < 3 * least_s

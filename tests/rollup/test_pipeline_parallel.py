@@ -70,10 +70,11 @@ def test_the_longest_stage_sets_the_pace() -> None:
     assert (many - few) / 100 == pytest.approx(4.0)  # the last stage: 8 / 4 + 2
 
 
-def test_stages_hand_on_and_share_the_update() -> None:
+def test_stages_hand_on_and_update_at_once() -> None:
+    """The update is that of the stage with the most weights."""
     alone = pipelined(micro(0.0, 8.0, 0.0), 4, 2, NOTHING)[0]
     assert pipelined(micro(0.0, 8.0, 0.0), 4, 2, np.array([0.1]))[0] == pytest.approx(alone + 5 * 0.2)
-    assert pipelined(micro(0.0, 8.0, 0.0, update_s=1.0), 4, 2, NOTHING)[0] == pytest.approx(alone + 0.25)
+    assert pipelined(micro(0.0, 8.0, 0.0, update_s=1.0), 4, 2, NOTHING)[0] == pytest.approx(alone + 1.0)
 
 
 def test_a_reduction_hides_behind_the_last_backward_pass_but_for_its_last_part() -> None:

@@ -9,7 +9,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Optimizer, Profile, Workload
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.layers import parameters
-from estimator.profiles.layers.model import Layers
+from estimator.profiles.layers.model import Layers, LayersProfile
 
 __all__ = ["Layers", "profile_of", "read", "recognises"]
 
@@ -55,4 +55,5 @@ def profile_of(layers: Layers, workload: Workload) -> Profile:
         "optimizer": Optimizer(name=layers.optimizer),
         "mode": "training",
     }
-    return Profile(ops=ops_of(layers), workload=workload.model_copy(update=facts), device=None, format="layers")
+    workload = workload.model_copy(update=facts)
+    return LayersProfile(ops=ops_of(layers), workload=workload, device=None, format="layers", layers=layers)

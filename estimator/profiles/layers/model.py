@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from estimator.core import quantities
 from estimator.core.number_formats import read_word
-from estimator.core.types import LARGEST_BATCH, File
+from estimator.core.types import LARGEST_BATCH, File, Profile
 
 Kind = Literal["gpt", "bert", "llama"]
 OptimizerName = Literal["adam", "adamw", "lamb", "sgd", "momentum"]
@@ -149,3 +150,10 @@ class Layers(File):
     def tokens_per_expert(self) -> int:
         """Tokens of one sequence that go to each expert, where all get as many; rounded up."""
         return -(-self.sequence_length * self.experts_per_token // self.experts)
+
+
+@dataclass(frozen=True, repr=False)
+class LayersProfile(Profile):
+    """The profile of one step of these layers, or of one device's part of it."""
+
+    layers: Layers | None = None  # of the whole model

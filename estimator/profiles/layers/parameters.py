@@ -48,8 +48,17 @@ def experts_share(layers: Layers, expert_parts: int, end: End | None = None) -> 
     """The share of the parameters that are those of one of so many parts of the experts; ``end``: as for
     :func:`total`.
     """
-    without = layers.blocks * _sum(_block(layers, 0)).count + outside_blocks(layers, end).count
-    return 1.0 - without / total(layers, expert_parts, end).count
+    return 1.0 - without_experts(layers, end) / total(layers, expert_parts, end).count
+
+
+def without_experts(layers: Layers, end: End | None = None) -> int:
+    """Parameters that are not those of experts; ``end``: as for :func:`total`."""
+    return layers.blocks * _sum(_block(layers, 0)).count + outside_blocks(layers, end).count
+
+
+def tied(layers: Layers) -> int:
+    """Elements of the table of tokens where the head's product uses it too; else 0."""
+    return layers.vocabulary * layers.hidden_size if layers.tied_embeddings and layers.head != "span" else 0
 
 
 def _sum(shapes: Iterator[tuple[int, ...]]) -> Parameters:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
-from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import (
     EXCHANGED,
@@ -38,7 +38,7 @@ from estimator.core.parallel import (
 )
 from estimator.core.types import Profile
 from estimator.profiles.layers import parameters
-from estimator.profiles.layers.model import AGAIN, Layers
+from estimator.profiles.layers.model import AGAIN, Layers, LayersProfile
 
 OF_PIPELINES = ("data", "zero1", "zero2")
 FIRST, SECOND = ("attention/query_key_value", "feed_forward/up"), ("attention/output", "feed_forward/down")
@@ -50,12 +50,12 @@ Marks = Sequence[Mark]
 
 def layers_of(profile: Profile) -> Layers:
     """The layers that a profile was made from. Raises EstimatorError for any other profile."""
-    if profile.format != "layers":
+    if not isinstance(profile, LayersProfile) or profile.layers is None:
         raise EstimatorError(
             f"{profile.where}: tensor=N, pipeline=N and experts=N need to know the model's blocks; expected a workload "
             "given as layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 and micro=N"
         )
-    return yaml_files.check(Layers, yaml_files.read_yaml(profile.files[0]))
+    return profile.layers
 
 
 def shard(layers: Layers, devices: int) -> Layers:
@@ -102,6 +102,32 @@ def experts_share(profile: Profile, split: Split, end: End | None = None) -> flo
     if split.experts == 1:
         return 0.0
     return parameters.experts_share(shard(_stage(layers_of(profile), split, end), split.tensor), split.experts, end)
+
+
+@dataclass(frozen=True)
+class HeaviestStage:
+    """The stage of a pipeline that has the most parameters: an end, with its embeddings or its head.
+
+    ``share``: of the parameters of the whole model, whose tied table counts once; ``share_of_copied``: of those that
+    all copies of the model have, as some may share experts. ``tied``: elements of a table of tokens that both ends
+    have, whose gradients they add up (Megatron-LM, finalize_model_grads.py, from memory); 0 where none is tied.
+    """
+
+    share: float = 1.0
+    share_of_copied: float = 1.0
+    tied: int = 0
+
+
+def heaviest_stage(profile: Profile, split: Split) -> HeaviestStage:
+    """The heaviest stage of one device's part of a model. Raises EstimatorError as :func:`layers_of` does."""
+    if split.pipeline == 1:
+        return HeaviestStage()
+    whole, shared = shard(layers_of(profile), split.tensor), split.experts
+    count = max(parameters.total(_stage(whole, split, end), shared, end).count for end in split.ends)
+    of_all = parameters.total(whole, shared).count
+    experts = of_all - parameters.without_experts(whole) if shared > 1 else 0
+    copied = (count - experts / split.pipeline) / (of_all - experts)
+    return HeaviestStage(count / of_all, copied, parameters.tied(whole))
 
 
 def _stage(layers: Layers, split: Split, end: End | None) -> Layers:

@@ -8,8 +8,9 @@ from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers, profile_of
-from estimator.profiles.layers.shards import divided, divided_layers, shard
+from estimator.profiles.layers.shards import HeaviestStage, divided, divided_layers, heaviest_stage, shard
 from estimator.work import count_work
+from tests.profiles.layers.models import profile
 
 SMALL = Layers.model_validate({
     "kind": "gpt", "blocks": 4, "hidden_size": 512, "heads": 8, "vocabulary": 1024, "sequence_length": 128,
@@ -123,6 +124,44 @@ def test_a_sequence_that_cannot_be_divided_is_refused() -> None:
         in_sequence(odd)
     with pytest.raises(EstimatorError, match="sequence with 4 experts: not supported; expected tensor=4 without"):
         in_sequence(SMALL.model_copy(update={"experts": 4}))
+
+
+@pytest.mark.parametrize("kind", ["gpt", "bert", "llama"])
+@pytest.mark.parametrize(("tensor", "stages"), [(1, 2), (2, 2), (2, 4), (1, 4)])
+def test_the_heaviest_stage_is_the_one_that_memory_counts(kind: str, tensor: int, stages: int) -> None:
+    """Its parameters are those of the larger end, as ``divided`` gives it; at least its part of all."""
+    read, split = profile(kind=kind, blocks=4), Split(tensor=tensor, pipeline=stages)
+    ends = [divided(read, split, end).workload.parameters or 0 for end in split.ends]
+    heaviest, whole = heaviest_stage(read, split), divided(read, split).workload.parameters or 0
+    assert heaviest.share * whole == pytest.approx(max(ends))
+    assert heaviest.share_of_copied == pytest.approx(heaviest.share) and heaviest.share > 1 / stages
+    assert heaviest.tied == (0 if kind == "llama" else 1000 // tensor * 64)
+
+
+def test_the_ends_of_gpt2_xl_are_a_third_heavier_than_the_mean() -> None:
+    """48 · (12 · 1600² + 13 · 1600) + (50257 + 1024) · 1600 + 2 · 1600 = 1 557 611 200 parameters, of which each stage
+    has 6 blocks, 184 444 800, and the first the tables of 82 049 600 beside them: 1.369 · 1 557 611 200 / 8.
+    """
+    sizes = {"blocks": 48, "hidden_size": 1600, "heads": 25, "vocabulary": 50257, "sequence_length": 1024}
+    heaviest = heaviest_stage(profile(**sizes), Split(pipeline=8))
+    assert heaviest.share == pytest.approx((184_444_800 + 82_049_600) / 1_557_611_200)
+    assert 8 * heaviest.share == pytest.approx(1.369, abs=0.001)
+    assert heaviest.tied == 50257 * 1600
+
+
+def test_stages_have_their_part_of_shared_experts() -> None:
+    """Of 4 blocks in 2 stages: all experts of 2 blocks, and all that is copied but 2 blocks and one end."""
+    read = profile(kind="llama", blocks=4, experts=4)
+    split = Split(pipeline=2, experts=4)
+    heaviest, parts = heaviest_stage(read, split), [divided(read, split, end) for end in (*split.ends, None)]
+    *ends, whole = [part.workload.parameters or 0 for part in parts]
+    experts = 4 * 3 * 64 * 256  # one of each block
+    assert heaviest.share == pytest.approx(max(ends) / whole)
+    assert heaviest.share_of_copied == pytest.approx((max(ends) - experts / 2) / (whole - experts))
+
+
+def test_whole_models_have_no_heaviest_stage() -> None:
+    assert heaviest_stage(profile(), Split(tensor=2)) == HeaviestStage()
 
 
 def test_a_profile_that_ran_has_no_known_blocks() -> None:
