@@ -48,6 +48,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "memory-unknown": "the memory of the device is not known",
     "network-assumed": "nothing tells the network between nodes: a usual one is taken, and drawn",
     "optimizer-unknown": "nothing tells the optimizer's states",
+    "pipeline-unfilled": "a pipeline has one micro-batch: each stage waits for all others",
     "power-limit-unknown": "the target states no power limit: power bounds no peak",
     "precision-by-default": "the framework would take another format on the target by default",
     "pue-assumed": "what the facility draws over its computers is not counted",

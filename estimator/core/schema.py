@@ -290,9 +290,11 @@ OPS = Table(
             "block", "integer", "the repeated block of the model that it belongs to; missing outside blocks", minimum=0
         ),
         Column("precision", "text", "number format of the operands", choices=PRECISIONS, read=read_format),
-        Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension"),
+        Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension, 1/3 a share of the first"),
         Column("output_shapes", "text", "result shapes, written alike"),
-        Column("inputs", "text", "ops and variables whose results it takes, 'a;b'; where a dump or its graph tells"),
+        Column(
+            "inputs", "text", "ops and variables whose results it takes, 'a;b', or 'a:1' for later results, if known"
+        ),
         Column("attributes", "text", "what shapes do not tell, 'strides=2x2;padding=SAME;layout=NHWC'"),
         Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0, default=1),
         Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0, maximum=LONGEST_S),

@@ -25,6 +25,7 @@ from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
+from estimator.rollup.pipeline_parallel import bubble_share, filling_micro_batch
 from estimator.rollup.scaling import (
     Group,
     GroupStep,
@@ -98,6 +99,19 @@ def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Not
         yield Note("parallel", f"{group.devices} devices, {how}")
         yield Note("stragglers", str(spreads_of(predicted.profile)))
     yield from assumed_links(predicted, group)
+    yield from unfilled_stages(group, split)
+
+
+def unfilled_stages(group: Group, split: Split) -> Iterator[Note]:
+    """A note where a pipeline has one micro-batch, as none is asked for: how long its stages wait for each other."""
+    stages, batch = split.pipeline, group.local_batch or 1
+    if stages == 1 or split.micro_batch is not None:
+        return
+    idle, micro = bubble_share(stages, 1), filling_micro_batch(batch, stages)
+    text = f"pipeline={stages} with one micro-batch: stages wait for each other for {100 * idle:.0f} % of the step"
+    less = f"micro={micro}, with which it is {100 * bubble_share(stages, batch // micro):.0f} %"
+    more = f"; expected {less}" if batch > 1 else "; expected a larger batch, and micro=N"
+    yield Note("pipeline-unfilled", text + more, subject=str(split), share=idle)
 
 
 def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:

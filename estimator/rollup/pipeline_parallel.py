@@ -21,6 +21,8 @@ import numpy as np
 
 from estimator.core.types import Floats
 
+MICRO_BATCHES_OF_STAGE = 4  # that a note proposes for each stage of a pipeline
+
 
 @dataclass(frozen=True)
 class MicroStep:
@@ -53,6 +55,23 @@ def pipelined(micro: MicroStep, stages: int, micro_batches: int, pass_on_s: Floa
     longest, shortest = np.maximum(micro.before_s, micro.behind_s), np.minimum(micro.before_s, micro.behind_s)
     whole: Floats = micro_batches * (interleave * of_run + longest)
     return whole + (stages - 1) * of_run + shortest + micro.update_s
+
+
+def bubble_share(stages: int, micro_batches: int, interleave: int = 1) -> float:
+    """The share of a step in which equal stages idle: (p − 1) / (v·m + p − 1); arguments as of :func:`pipelined`.
+
+    Source: Narayanan et al., 2021, section 2.2, where it is given relative to the rest of the step.
+    """
+    return (stages - 1) / (interleave * micro_batches + stages - 1)
+
+
+def filling_micro_batch(batch: int, stages: int) -> int:
+    """The most samples of a micro-batch with which a batch makes 4 micro-batches a stage, or as many as it can.
+
+    Four of them leave a bubble below 1/5 of the step.
+    """
+    wanted = max(batch // (MICRO_BATCHES_OF_STAGE * stages), 1)
+    return next(size for size in range(wanted, 0, -1) if batch % size == 0)
 
 
 def forward_pass(micro_s: Floats, micro_batches: Floats, stages: Floats, runs: Floats, pass_on_s: Floats) -> Floats:

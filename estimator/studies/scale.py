@@ -20,7 +20,7 @@ from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements
 from estimator.devices.board import power_limit
-from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups
+from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups, unfilled_stages
 from estimator.pipeline.group_memory import shares_of, stages_of
 from estimator.pipeline.memory import Held, held_by_stages, largest_use
 from estimator.pipeline.recorded_group import recorded_messages
@@ -109,7 +109,7 @@ def _scale_split(
     whole_s = each_alone.of(WHOLE, batch).device.step.total
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
     first = alone[groups[0].at_once].predicted
-    notes = _notes(system, first, steps)
+    notes = ranked((*_notes(system, first, steps), *unfilled_stages(groups[0], split)))
     row = partial(_row, system, whole_s, scaling, ranks.of_copy, split)
     return {
         "workload": profile.workload.name,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from estimator.work.operators import ROOTS, Rule, is_partial_kernel, operator_in
 Shape = tuple[int, ...]
 Result = TypeVar("Result")
 LARGEST = 2**53  # largest whole number up to which floats are exact
+RATIO = re.compile(r"\d{1,15}/[1-9]\d{0,14}")
 WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
 PARTIAL = ("slice", "update_slice", "gather")  # operators that read or write only a part of a tensor
 UNKNOWN = Rule("unmodelled", "")
@@ -129,21 +131,36 @@ def parse_ops(ops: pd.DataFrame, batch: int | None) -> ParsedOps:
 
 @lru_cache(maxsize=2**16)
 def read_shapes(text: str, batch: int | None) -> tuple[Shape | None, ...]:
-    """The shapes of ``"-1x50;50x1;unknown"``; -1 is the batch size, a scalar has one element, None is unknown."""
+    """The shapes of ``"-1x50;50x1;unknown"``; -1 is the batch size, a scalar has one element, None is unknown.
+
+    A ratio is of each sample, and rounded up for all of them: at batch 4, ``-1x60x1/3`` is (1, 60, 2).
+    """
     return tuple(_shape(item, batch) for item in text.split(";")) if text else ()
 
 
 @lru_cache(maxsize=2**16)
 def _shape(text: str, batch: int | None) -> Shape | None:
     try:
-        dims = [int(d) for d in text.split("x")] if text else [1]
+        dims = [_size(d) for d in text.split("x")] if text else [1]
     except ValueError:
         return None
     unknown = sum(d < 0 for d in dims)
     if min(dims) < -1 or unknown > 1 or (unknown and batch is None):
         return None
-    shape = tuple(batch if d < 0 and batch else d for d in dims)
+    shape = _of_all([batch if d < 0 and batch else d for d in dims])
     return shape if math.prod(max(d, 1) for d in shape) <= LARGEST else None
+
+
+def _size(text: str) -> int | Fraction:
+    return Fraction(text) if RATIO.fullmatch(text) else int(text)
+
+
+def _of_all(sizes: Sequence[int | Fraction]) -> Shape:
+    """The sizes with those of each sample taken for all: the first one counts samples."""
+    if all(isinstance(size, int) for size in sizes):
+        return tuple(map(int, sizes))
+    samples, *others = sizes
+    return (1, *(math.ceil(samples * size) if isinstance(size, Fraction) else size for size in others))
 
 
 def read_attributes(text: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ the format of the update that reads it, where that is wider than its product's.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +25,8 @@ from estimator.work.tensors import in_phase, result_elements, written_itemsizes
 from estimator.work.weights import form
 
 LEAST_KNOWN = 0.5  # share of the rows whose inputs are known, for a flow
+SECOND = ":1"  # behind the name of an op among inputs: its results behind the first
+LISTED = re.compile(f"{SECOND}(?=;|$)")
 RENAMES = "host"  # class of ops that hand on the buffer of their first input
 Rows = npt.NDArray[np.intp]
 
@@ -46,6 +49,7 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     """The tensors that live while each row runs; activations are what the forward pass leaves for the
     backward one, and in inference all of it.
     """
+    work, runs = _by_result(work)
     parsed = shapes.parse_ops(work, workload.batch_size)
     itemsize = written_itemsizes(work, workload)
     size = result_elements(parsed) * itemsize * work["calls"].fillna(1.0).to_numpy(dtype=float)
@@ -61,12 +65,28 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     flow.size = np.where(gradient, flow.size * wider, flow.size)
     activations = _living(flow, ends, outlives) + _input_bytes(work, parsed, itemsize)
     return StepTensors(
-        activations=activations,
-        gradients=_living(flow, ends, gradient),
-        workspace=_living(flow, ends, ~outlives & ~gradient),
+        activations=activations[runs],
+        gradients=_living(flow, ends, gradient)[runs],
+        workspace=_living(flow, ends, ~outlives & ~gradient)[runs],
         evidence="flow",
         kept=_before_result(activations, forward & work["block"].notna().to_numpy(dtype=bool)) if trains else 0.0,
     )
+
+
+def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+    """WORK with a further row ahead of each op whose later results others take, ``op:1``, and which rows run."""
+    listed = work["inputs"].fillna("")
+    named = {name for text in listed[listed.str.contains(LISTED)] for name in text.split(";")}
+    rows = np.flatnonzero((work["op"] + SECOND).isin(named) & work["output_shapes"].str.contains(";").fillna(False))
+    runs = np.ones(len(work) + len(rows), dtype=bool)
+    if not len(rows):
+        return work, runs
+    results = work["output_shapes"].iloc[rows].str.split(";", n=1)
+    seconds = work.iloc[rows].assign(op=work["op"] + SECOND, output_shapes=results.str[1], inputs=pd.NA)
+    whole = work.copy()
+    whole.loc[results.index, "output_shapes"] = results.str[0]
+    places = np.argsort(np.concatenate([np.arange(len(work)), rows - 0.5]))
+    return pd.concat([whole, seconds]).iloc[places], places < len(work)
 
 
 def _producers(work: pd.DataFrame) -> list[list[int]]:

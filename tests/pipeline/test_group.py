@@ -8,12 +8,19 @@ import pytest
 from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
 from estimator.core.types import Network, Profile, RunPlan, Workload
-from estimator.pipeline.group import estimate_group, one_device, step_of_group, step_of_one, steps_of_groups
+from estimator.pipeline.group import (
+    estimate_group,
+    one_device,
+    step_of_group,
+    step_of_one,
+    steps_of_groups,
+    unfilled_stages,
+)
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import gradient_places
-from estimator.rollup.scaling import NO_SPREAD, Group
+from estimator.rollup.scaling import NO_SPREAD, Group, group_of
 from tests.conftest import make_ops
 
 PLAN = RunPlan("v100", batch=32, system="summit", draws=50)
@@ -113,3 +120,26 @@ def test_one_device_sends_nothing() -> None:
     assert found.step.total == pytest.approx(one.total)
     assert not found.communication_s.any()
     assert not found.communication_s.any()
+
+
+@pytest.mark.parametrize(
+    ("split", "batch", "words"),
+    [
+        ("pipeline=4", 64, "wait for each other for 75 % of the step; expected micro=4, with which it is 16 %"),
+        ("pipeline=2,tensor=2", 1, "for 50 % of the step; expected a larger batch, and micro=N"),
+        ("pipeline=4,micro=64", 64, None),  # as asked for
+        ("tensor=4", 64, None),
+    ],
+)
+def test_a_pipeline_without_micro_batches_says_how_long_it_waits(split: str, batch: int, words: str | None) -> None:
+    """3 of 4 stages wait with one micro-batch: 3 / (1 + 3), and 3 / (16 + 3) with 16 of them."""
+    notes = list(unfilled_stages(group_of(4, 4, "weak", batch, read_split(split)), read_split(split)))
+    assert [note.code for note in notes] == ["pipeline-unfilled"] * (words is not None)
+    assert all(words is not None and words in note.text for note in notes)
+    assert all(note.share == pytest.approx(0.75 if "4" in split else 0.5) for note in notes)
+
+
+def test_the_note_on_an_unfilled_pipeline_is_among_those_of_the_estimate() -> None:
+    split = read_split("pipeline=2")
+    found = estimate_group(read_profile("gpt2"), RunPlan("h100", batch=2, draws=2), Group(2, 1, 2, 2, 2), split)
+    assert "pipeline-unfilled" in {note.code for note in found.notes}

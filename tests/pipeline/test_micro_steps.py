@@ -205,8 +205,8 @@ def test_stages_compute_their_share() -> None:
 
 
 def test_the_heaviest_stage_ends_the_update_and_its_reduction() -> None:
-    """BERT's last stage has 2 of 24 blocks, a table, a transform and a pooler: of 336.2 million parameters 25.2 + 31.3 +
-    1.05 + 1.05, and not 1/12.
+    """BERT's last stage has 2 of 24 blocks, a table, a transform and a pooler: of 336.2 million parameters 25.2 +
+    31.3 + 1.05 + 1.05, and not 1/12.
     """
     split = Split(pipeline=12, micro_batch=4)
     predicted, one = on_machine(split, 4)

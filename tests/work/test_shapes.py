@@ -18,6 +18,9 @@ from tests.conftest import make_ops
         ("7", None, ((7,),)),
         ("3x4;;5", None, ((3, 4), (1,), (5,))),
         ("0x4", None, ((0, 4),)),
+        ("-1x60x2048/15x8;8x1/3", 4, ((1, 60, 547, 8), (1, 3))),  # 546.1 for all; at batch 1 they would be 137
+        ("-1x1/3", None, (None,)),
+        ("4x1/0;4x-1/3;4x1/3/3", 4, (None, None, None)),
         ("-2x4", 100, (None,)),
         ("99999999999x99999999999", None, (None,)),
         (f"{'9' * 5000}x3", None, (None,)),

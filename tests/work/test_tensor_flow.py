@@ -76,6 +76,25 @@ def test_a_shipped_capture_keeps_what_its_layers_write() -> None:
     assert tensors.activations.max() == pytest.approx(4 * 100 * sum(widths), rel=0.05)
 
 
+def test_a_second_result_lives_until_its_own_last_use() -> None:
+    """A dropout's mask, of 10 × 6 elements, is kept for its gradient, and its result is not; else both go by the op."""
+    mask = 10 * 6 * 4.0
+    rows = [
+        *ROWS[:2], ("dropout", "aten::native_dropout", "product", "10x25", "10x25;10x6", "forward"),
+        ("loss", "Mul", "dropout;dropout", "10x25;10x25", "10x25", "forward"),
+        ("grad", "aten::native_dropout_backward", "loss;dropout:1", "10x25;10x6", "10x25", "backward"),
+        ("weight grad", "MatMul", "data;grad", "10x25;10x25", "25x25", "backward"),
+    ]  # fmt: skip
+    kept, unread = (
+        flowing_tensors(work_of([*rows[:4], (*rows[4][:2], inputs, *rows[4][3:]), rows[5]]), WORKLOAD)
+        for inputs in ("loss;dropout:1", "loss")
+    )
+    assert len(kept.activations) == len(rows)
+    # the data; the mask from the dropout to its gradient; the loss's result, which is overwritten
+    assert kept.activations.tolist() == [KB, KB, KB + mask, 2 * KB + mask, KB + mask, KB]
+    assert unread.activations.tolist() == [KB, KB, KB, 2 * KB, KB, KB]
+
+
 def test_a_removed_cast_hands_on_the_gradients_that_it_took() -> None:
     cast = ("cast", "Cast", "weight grad", "25x25", "25x25", "backward")
     update = ("update", "AssignSubVariableOp", "w;cast", "25x25;25x25", "", "optimizer")

@@ -122,7 +122,7 @@ def embeddings(layers: Layers, sequence_parts: int = 1) -> tuple[list[Node], Ten
     """The vectors of tokens, their positions and their types."""
     tape = Tape(layers, EMBEDDINGS, sequence_parts)
     given = _lookup(tape, "tokens", layers.vocabulary, layers.sequence_length, sequence_parts)
-    length = given.shape[1]
+    length = layers.sequence_length // sequence_parts
     if layers.positions == "learned":
         given = tape.sum("positions", given, parameter(length, layers.hidden_size), has_table=True)
     if layers.token_types:
@@ -160,10 +160,13 @@ def _attention(tape: Tape, given: Tensor) -> Tensor:
 
 
 def _rotary(tape: Tape, given: Tensor) -> Tensor:
-    """Queries and keys turned by their positions, in one kernel that leaves the values alone."""
+    """Queries and keys turned by their positions, in one kernel that leaves the values alone.
+
+    All heads take the same sines and cosines, as many as a head has elements (Su et al., RoFormer, 2021, section 3.4).
+    """
     layers = tape.layers
-    turned = (BATCH, layers.sequence_length, (layers.heads + layers.groups) * layers.head_size)
-    operands = (Tensor(given.name, turned), parameter(*turned[1:]))
+    turned = (BATCH, layers.sequence_length, layers.heads + layers.groups, layers.head_size)
+    operands = (Tensor(given.name, turned), parameter(layers.sequence_length, 1, layers.head_size))
     return tape.add(Stream(tape.name("attention/rotary"), operands, turned, ("aten::mul", "aten::mul"), "nothing"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -36,6 +37,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {  # by kind
 Few = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=10**3)]
 Width = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=10**6)]
 Length = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=10**8)]
+Classes = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=2, le=10**8)]
 Batch = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1, le=LARGEST_BATCH)]
 Count = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=10**6)]
 Share = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, lt=1)]
@@ -54,7 +56,7 @@ class Layers(File):
     key_value_heads: Width | None = None  #: fewer than heads where queries share them; heads where missing
     head_width: Width | None = None  #: elements of a head; hidden_size / heads where missing
     feed_forward_size: Width | None = None  #: width of the feed-forward layer; 4 × hidden_size where missing
-    vocabulary: Length  #: rows of the table of tokens
+    vocabulary: Classes  #: rows of the table of tokens
     sequence_length: Length  #: tokens of a sequence
     max_positions: Length | None = None  #: rows of the table of learned positions; sequence_length where missing
     micro_batch: Batch = 1  #: sequences in one step; `--batch` names another
@@ -106,6 +108,7 @@ class Layers(File):
                 (self.predictions or 0) - self.sequence_length, 0
             ),
             "predictions are those of a 'head: masked'; delete it": self.head != "masked" and self.predictions,
+            f"pooler is that of 'kind: bert', and kind is {self.kind}": self.pooler and self.kind != "bert",
             f"positions are rotary, which need an even head size, and it is {self.head_size}": (
                 self.positions == "rotary" and self.head_size % 2
             ),
@@ -147,9 +150,9 @@ class Layers(File):
         return int(self.predictions or masked) if self.head == "masked" else int(self.sequence_length)
 
     @property
-    def tokens_per_expert(self) -> int:
-        """Tokens of one sequence that go to each expert, where all get as many; rounded up."""
-        return -(-self.sequence_length * self.experts_per_token // self.experts)
+    def tokens_per_expert(self) -> Fraction:
+        """Tokens of one sequence that go to each expert, where all get as many; those of a whole batch are rounded."""
+        return Fraction(self.sequence_length * self.experts_per_token, self.experts)
 
 
 @dataclass(frozen=True, repr=False)

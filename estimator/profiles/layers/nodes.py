@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from estimator.core.parallel import OF_PARAMETERS
 from estimator.core.types import ITEMSIZE
 
 BATCH = -1
-Shape = tuple[int, ...]
+Shape = tuple[int | Fraction, ...]  # a ratio is of each sample; :func:`estimator.work.shapes.read_shapes`
+SECOND = ":1"  # behind the name of an op: its second result
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,17 @@ def last(given: Tensor, by: Renamed) -> Tensor:
     return Tensor(by.get(given.name, given.name), given.shape)
 
 
-def parameter(*shape: int) -> Tensor:
+def parameter(*shape: int | Fraction) -> Tensor:
     """A parameter, or data: no op writes it."""
     return Tensor("", shape)
+
+
+def elements(shape: Shape) -> int | Fraction:
+    """Elements of a tensor, of one sample where the batch is a dimension of it."""
+    count: int | Fraction = 1
+    for size in shape:
+        count *= size if size > 0 else -size
+    return count
 
 
 @dataclass(frozen=True)
@@ -146,9 +156,9 @@ class Stream(Node):
 
 @dataclass(frozen=True)
 class Dropout(Node):
-    """A dropout, which writes its mask beside its result: one byte an element, as so many elements of its format.
+    """A dropout, which keeps its mask, its second result: one byte an element, as so many elements of its format.
 
-    What lives on is the result's memory with the mask where another op keeps the result, else neither.
+    Source: Korthikanti et al., Reducing Activation Recomputation, 2022, section 4.1.
     """
 
     itemsize: float = ITEMSIZE["fp32"]
@@ -159,7 +169,7 @@ class Dropout(Node):
 
     def backward(self, gradient: Tensor | None, kept: Renamed) -> Made:
         """The gradient where the mask lets it through."""
-        operands = (_known(gradient), parameter(*self._mask))
+        operands = (_known(gradient), Tensor(last(self.result, kept).name + SECOND, self._mask))
         yield self.inputs[0], Row(f"{self.name}/grad", "aten::native_dropout_backward", operands, (self.shape,))
 
     @property
@@ -238,7 +248,7 @@ class FusedAttention(Node):
 class Move(Node):
     """Rows that are copied to other places, such as tokens to their experts; its gradient takes them back.
 
-    Operands behind the first are weights of these rows, whose gradients are sums.
+    Operands behind the first are weights of these rows, whose gradients are sums of the result's times the rows.
     """
 
     types: tuple[str, str] = ("", "")  # op types of the forward and the backward pass
@@ -251,8 +261,9 @@ class Move(Node):
         """The copies back."""
         first, *others = self.inputs
         yield first, Row(f"{self.name}/grad", self.types[1], (_known(gradient),), (first.shape,))
+        operands = (_known(gradient), last(first, kept))
         for other in others:
-            yield other, Row(f"{self.name}/grad_weights", "aten::sum", (_known(gradient),), (other.shape,))
+            yield other, Row(f"{self.name}/grad_weights", "aten::sum", operands, (other.shape,))
 
 
 @dataclass(frozen=True)

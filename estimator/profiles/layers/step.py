@@ -9,7 +9,6 @@ Precision Training, ICLR 2018); fp16 also scales its gradients back.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +18,7 @@ from estimator.core.parallel import End
 from estimator.core.schema import OPS
 from estimator.profiles.layers import blocks
 from estimator.profiles.layers.model import AGAIN, Layers
-from estimator.profiles.layers.nodes import Node, Renamed, Row, Shape, Tensor, parameter
+from estimator.profiles.layers.nodes import Node, Renamed, Row, Shape, Tensor, elements, parameter
 from estimator.profiles.layers.parameters import of_block, outside_blocks
 
 WIDE = "fp32"  # the format of parameters, their gradients, and the optimizer's states
@@ -73,7 +72,7 @@ class Gradients:
     def add(self, node: Node, target: Tensor, gradient: Tensor) -> list[Row]:
         """Add an op's gradient of one of its operands; the row that adds it to others."""
         name, shape = target.name, self.shapes[target.name]
-        if abs(math.prod(target.shape)) < abs(math.prod(shape)):
+        if elements(target.shape) < elements(shape):
             self.parts.setdefault(name, []).append(replace(gradient, shape=target.shape))
             return []
         whole = replace(gradient, shape=shape)

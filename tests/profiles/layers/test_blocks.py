@@ -49,6 +49,15 @@ def test_a_gated_block_with_rotary_positions() -> None:
     assert {"attention/rotary", "feed_forward/gated", "feed_forward/gate"} <= set(made)
 
 
+@pytest.mark.parametrize("attention", ["fused", "unfused"])
+def test_all_heads_turn_by_one_table(attention: str) -> None:
+    """Its row of 16 elements for each of 32 positions, whatever the 4 heads of queries and 2 of keys."""
+    nodes = block(small(positions="rotary", key_value_heads=2, attention=attention), 0, X)[0]
+    (turned,) = (node for node in nodes if node.name.endswith("attention/rotary"))
+    assert [each.shape for each in turned.inputs] == [(BATCH, 32, 6, 16), (32, 1, 16)]
+    assert turned.shape == (BATCH, 32, 6, 16)
+
+
 def test_experts_share_the_tokens() -> None:
     nodes = {node.name.split("/", 1)[1]: node for node in block(small(experts=8, experts_per_token=2), 0, X)[0]}
     assert nodes["feed_forward/to_experts"].shape == (BATCH, 8, 8, 64)

@@ -1,5 +1,6 @@
 """``layers.yaml``: defaults of each kind, and one sentence for every fault."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_derived_sizes() -> None:
     assert layers.attention_width == (4 + 2 * 2) * 16
     assert layers.feed_forward == 4 * 64
     assert small(kind="bert").predicted == 5  # 15 % of 32 tokens
-    assert small(experts=6, experts_per_token=2).tokens_per_expert == 11  # of 32 · 2 / 6
+    assert small(experts=6, experts_per_token=2).tokens_per_expert == Fraction(32, 3)  # of 32 · 2 / 6
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,9 @@ def test_derived_sizes() -> None:
         ({"kind": "bert", "predictions": 33}, "predictions 33 is above sequence_length 32"),
         ({"predictions": 3}, "predictions are those of a 'head: masked'"),
         ({"positions": "rotary", "hidden_size": 60}, "rotary, which need an even head size, and it is 15"),
+        ({"pooler": True}, "pooler is that of 'kind: bert', and kind is gpt; change one of them"),
+        ({"kind": "llama", "pooler": True}, "pooler is that of 'kind: bert', and kind is llama"),
+        ({"vocabulary": 1}, "vocabulary is 1; input should be greater than or equal to 2"),
         ({"dropout": 1.0}, "dropout is 1.0; input should be less than 1"),
         ({"recompute": "some"}, "recompute is 'some'"),
         ({"precision": "fp8"}, "precision is 'fp8'"),

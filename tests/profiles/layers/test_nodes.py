@@ -89,6 +89,12 @@ def test_a_mask_takes_one_byte_an_element() -> None:
     assert Dropout("d", (X,), (BATCH, 4, 7), itemsize=4.0).forward().results[1] == (BATCH, 4, 2)
 
 
+def test_a_gradient_reads_the_mask_of_the_dropout_that_ran_last() -> None:
+    node = Dropout("d", (X,), X.shape, itemsize=2.0)
+    for kept, name in (({}, "d:1"), ({"d": "d/again"}, "d/again:1")):
+        assert rows(node, kept=kept)[0].operands == (G, Tensor(name, (BATCH, 4, 4)))
+
+
 def test_a_gate_has_two_gradients() -> None:
     assert [[each.name for each in row.operands] for row in rows(Multiply("m", (X, Y), X.shape))] == [
         ["g", "y"],
@@ -111,6 +117,8 @@ def test_tables_moves_and_losses() -> None:
     assert rows(Embedding("e", (parameter(100, 8), parameter(BATCH, 4)), X.shape))[0].results == ((100, 8),)
     moved = Move("m", (X, Y), (BATCH, 2, 8), ("aten::index_select", "aten::sum"))
     assert targets(moved) == ["x", "y"]
+    assert [[each.name for each in row.operands] for row in rows(moved)] == [["g"], ["g", "x"]]  # weights': g · x
+    assert rows(moved, kept={"x": "x/again"})[1].operands[1].name == "x/again"
     loss = Loss("l", (X,), (1,))
     assert rows(loss, gradient=None)[0].results == (X.shape,)
     fused = rows(FusedLoss("l", (X,), (1,)), gradient=None)[0]
