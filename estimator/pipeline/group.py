@@ -179,7 +179,8 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
         }
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
-    tied = tied_gradients(predicted.work.work, alone.heaviest.tied, split)
+    ends = alone.heaviest
+    tied = tied_gradients(predicted.work.work, ends.tied, split) if ends.tied else passed.iloc[:0]
     messages = pd.concat([sent.messages, passed, tied], ignore_index=True)
     of_groups = [
         work

@@ -161,12 +161,10 @@ def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
 
 
 def tied_gradients(work: pd.DataFrame, elements: float, split: Split) -> pd.DataFrame:
-    """MESSAGES in which both ends of a pipeline add up the gradients of a table of so many elements; none for 0.
+    """MESSAGES in which both ends of a pipeline add up the gradients of a table of so many elements.
 
     Source: Megatron-LM, finalize_model_grads.py, from memory.
     """
-    if not elements:
-        return MESSAGES.empty()
     row = {"operator": "all_reduce", "bytes": elements * _width(work, split), "among": "stages", "holds": "gradients"}
     return MESSAGES.conform(pd.DataFrame([row]), "messages")
 

@@ -152,7 +152,7 @@ def _shape(text: str, batch: int | None) -> Shape | None:
 
 
 def _size(text: str) -> int | Fraction:
-    return Fraction(text) if RATIO.fullmatch(text) else int(text)
+    return Fraction(text) if "/" in text and RATIO.fullmatch(text) else int(text)
 
 
 def _of_all(sizes: Sequence[int | Fraction]) -> Shape:

@@ -8,7 +8,6 @@ the format of the update that reads it, where that is wider than its product's.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -26,7 +25,6 @@ from estimator.work.weights import form
 
 LEAST_KNOWN = 0.5  # share of the rows whose inputs are known, for a flow
 SECOND = ":1"  # behind the name of an op among inputs: its results behind the first
-LISTED = re.compile(f"{SECOND}(?=;|$)")
 RENAMES = "host"  # class of ops that hand on the buffer of their first input
 Rows = npt.NDArray[np.intp]
 
@@ -75,12 +73,11 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
 
 def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """WORK with a further row ahead of each op whose later results others take, ``op:1``, and which rows run."""
-    listed = work["inputs"].fillna("")
-    named = {name for text in listed[listed.str.contains(LISTED)] for name in text.split(";")}
+    listed = work["inputs"].dropna()
+    named = {name for text in listed[[SECOND in text for text in listed]] for name in text.split(";")}
+    if not named:
+        return work, np.ones(len(work), dtype=bool)
     rows = np.flatnonzero((work["op"] + SECOND).isin(named) & work["output_shapes"].str.contains(";").fillna(False))
-    runs = np.ones(len(work) + len(rows), dtype=bool)
-    if not len(rows):
-        return work, runs
     results = work["output_shapes"].iloc[rows].str.split(";", n=1)
     seconds = work.iloc[rows].assign(op=work["op"] + SECOND, output_shapes=results.str[1], inputs=pd.NA)
     whole = work.copy()
