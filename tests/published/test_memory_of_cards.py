@@ -55,7 +55,7 @@ def _interval(model: str, precision: str, batch_of_card: float, cards: int) -> t
     return low, mid, high
 
 
-@pytest.mark.parametrize(("model", "median_off", "intervals"), [(BERT, 0.109, (26, 28)), (RESNET, 0.082, (30, 31))])
+@pytest.mark.parametrize(("model", "median_off", "intervals"), [(BERT, 0.092, (26, 28)), (RESNET, 0.082, (30, 31))])
 def test_cards_held_what_is_predicted(
     cards: pd.DataFrame, model: str, median_off: float, intervals: tuple[int, int]
 ) -> None:
@@ -65,9 +65,9 @@ def test_cards_held_what_is_predicted(
     assert (rows["peak_mem_mib"].between(rows["low"], rows["high"]).sum(), len(rows)) == intervals
 
 
-def test_a_sample_of_bert_took_a_fifth_more(cards: pd.DataFrame) -> None:
+def test_a_sample_of_bert_took_a_sixth_more(cards: pd.DataFrame) -> None:
     """From the smallest to the largest batch, by which the fixed parts cancel."""
     rows = cards[cards["model"].str.fullmatch(BERT)].sort_values("batch_per_gpu")
     ends = rows.groupby(["model", "precision"])[["peak_mem_mib", "mid"]].agg(["first", "last"])
     grown = {name: ends[name, "last"] - ends[name, "first"] for name in ("peak_mem_mib", "mid")}
-    assert (grown["peak_mem_mib"] / grown["mid"]).to_numpy() == pytest.approx(1.2, abs=0.05)
+    assert (grown["peak_mem_mib"] / grown["mid"]).to_numpy() == pytest.approx(1.17, abs=0.03)
