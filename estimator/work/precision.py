@@ -17,8 +17,10 @@ from estimator.core.notes import Note
 from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes
-from estimator.work.casts import WIDE, add_casts, add_operand_casts, remove_casts
-from estimator.work.operators import normalization_layers
+from estimator.work.autocast import follows_operands, formats_of_operands
+from estimator.work.casts import add_casts, add_operand_casts, remove_casts
+from estimator.work.format_changes import WIDE, Formats
+from estimator.work.operators import normalization_layers, runs_in_executor
 from estimator.work.transformed import Transformed
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
@@ -53,17 +55,21 @@ def convert_precision(
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_holds_weights(work)
     layer = normalization_layers(work)
     kept = activations & (_is_kept(work) | layer.notna()) & (narrows and not folded)
-    moved = activations & ~kept
+    each = _activation_formats(work, kept, (activations & ~kept) | products, after)
+    if narrows and not folded and follows_operands(workload):
+        each = formats_of_operands(work, workload, each, activations, WIDE)
+    widened = activations & ~kept & (each == WIDE)
+    moved = activations & ~kept & ~widened
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
     notes = [Note("precision-converted", text)]
     in_stored = products & (work["op_class"] == "attention") & (ITEMSIZE[precision] < ITEMSIZE[after])
     converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved | in_stored, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
-        converted, cast_notes = add_casts(
-            converted, workload, kept, layer, cast_already, precision, after, folded=folded
-        )
-        notes += [*_kept_notes(kept), *cast_notes]
+        promotes = widened & ~_in_backward(work)  # an operand's gradient is cast to that operand's format
+        formats = Formats(each, layer, promotes, after, for_each_use=follows_operands(workload))
+        converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, folded=folded)
+        notes += [*_kept_notes(kept, widened), *cast_notes]
     elif any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
         converted, cast_notes = remove_casts(converted)
         notes += cast_notes
@@ -93,6 +99,12 @@ def _convert_rows(work: pd.DataFrame, precision: pd.Series) -> pd.DataFrame:
     return work.assign(precision=precision, **changed)
 
 
+def _activation_formats(work: pd.DataFrame, kept: pd.Series, narrow: pd.Series, stored: str) -> pd.Series:
+    """The format in which each row reads and writes activations; "" where it has none."""
+    embeds = (work["op_class"] == "embedding") & (work["precision"] == WIDE)
+    return pd.Series("", index=work.index).mask(kept | embeds, WIDE).mask(narrow, stored)
+
+
 def _holds_weights(work: pd.DataFrame) -> pd.Series:
     """Whether each row holds weights or their updates.
 
@@ -110,12 +122,19 @@ def _holds_weights(work: pd.DataFrame) -> pd.Series:
 def _is_kept(work: pd.DataFrame) -> pd.Series:
     """Whether autocast keeps each row in fp32; sums only in the forward pass, as gradients keep their format."""
     kept = pd.Series(attribute(work, "kept_in_fp32"), index=work.index)
-    return kept.eq("yes") | (kept.eq("forward") & work["phase"].ne("backward").fillna(True).astype(bool))
+    return kept.eq("yes") | (kept.eq("forward") & ~_in_backward(work)) | (kept.eq("by op") & ~runs_in_executor(work))
 
 
-def _kept_notes(kept: pd.Series) -> Iterator[Note]:
+def _in_backward(work: pd.DataFrame) -> pd.Series:
+    return work["phase"].eq("backward").fillna(False).astype(bool)
+
+
+def _kept_notes(kept: pd.Series, widened: pd.Series) -> Iterator[Note]:
     text = f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
     yield Note("precision-kept", text)
     if kept.any():
         text = f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(FP32_OPS)}"
+        yield Note("precision-kept", text)
+    if widened.any():
+        text = f"{int(widened.sum())} more op(s) read what such ops and embeddings write, and PyTorch leaves them in {WIDE}"
         yield Note("precision-kept", text)
