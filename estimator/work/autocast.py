@@ -16,12 +16,14 @@ from estimator.work.edges import operand_writers
 from estimator.work.shapes import parse_ops
 
 
-def follows_operands(workload: Workload) -> bool:
+def casts_op_by_op(workload: Workload) -> bool:
     """Whether the framework casts op by op, and leaves other ops the format of what they read."""
     return framework_of(workload.framework) == "torch"
 
 
-def formats_of_operands(work: pd.DataFrame, workload: Workload, each: pd.Series, free: pd.Series, wide: str) -> pd.Series:
+def formats_of_operands(
+    work: pd.DataFrame, workload: Workload, each: pd.Series, free: pd.Series, wide: str
+) -> pd.Series:
     """The format of each row, where the ``free`` rows take the wide one if an operand has it; in program order."""
     formats, may_widen = each.tolist(), free.tolist()
     for row, operands in enumerate(operand_writers(work, parse_ops(work, workload.batch_size))):

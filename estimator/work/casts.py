@@ -52,23 +52,22 @@ class Use:
 
 
 def add_casts(
-    work: pd.DataFrame, workload: Workload, formats: Formats, already: pd.Series, precision: str, *, folded: bool
+    work: pd.DataFrame, workload: Workload, formats: Formats | None, already: pd.Series, precision: str, stored: str
 ) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """WORK with the casts appended, and notes on them.
 
     Args:
-        formats: Those of activations.
+        formats: Those of activations; None where a compiler fuses casts of activations and gradients into other ops.
         already: Products that ran in a narrow format, whose weights already have their casts.
         precision: Format of the products.
-        folded: A compiler fuses the casts of activations and gradients into the ops beside them.
+        stored: Format in which activations are stored.
     """
-    stored = formats.stored
-    uses = _uses(work, workload, already)
+    uses, folded = _uses(work, workload, already), formats is None
     trains = bool(work["phase"].isin(NOT_FORWARD).any())
     weights = _weight_casts(uses, precision, stored, folded) if uses and trains else []
     operands = _operand_casts(work, precision, stored) if ITEMSIZE[precision] < ITEMSIZE[stored] else []
     added = pd.DataFrame([*weights, *operands])
-    around = pd.DataFrame() if folded else casts_between(work, workload, formats)
+    around = casts_between(work, workload, formats) if formats else pd.DataFrame()
     extended = _append(_append(work, added), around)
     return extended, with_code("casts", _sentences(extended.iloc[len(work) :], uses, trains, folded))
 

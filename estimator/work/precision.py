@@ -17,7 +17,7 @@ from estimator.core.notes import Note
 from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes
-from estimator.work.autocast import follows_operands, formats_of_operands
+from estimator.work.autocast import casts_op_by_op, formats_of_operands
 from estimator.work.casts import add_casts, add_operand_casts, remove_casts
 from estimator.work.format_changes import WIDE, Formats
 from estimator.work.operators import normalization_layers, runs_in_executor
@@ -53,12 +53,10 @@ def convert_precision(
     stored, after = {STORED_AS.get(p, p) for p in before}, STORED_AS.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_holds_weights(work)
-    layer = normalization_layers(work)
-    kept = activations & (_is_kept(work) | layer.notna()) & (narrows and not folded)
-    each = _activation_formats(work, kept, (activations & ~kept) | products, after)
-    if narrows and not folded and follows_operands(workload):
-        each = formats_of_operands(work, workload, each, activations, WIDE)
-    widened = activations & ~kept & (each == WIDE)
+    mixed, layer = narrows and not folded, normalization_layers(work)
+    kept = activations & mixed & (_is_kept(work) | layer.notna())
+    formats = _formats(work, workload, kept, activations & ~kept, products, after) if mixed else None
+    widened = formats.widened if formats else kept
     moved = activations & ~kept & ~widened
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
     notes = [Note("precision-converted", text)]
@@ -66,9 +64,7 @@ def convert_precision(
     converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved | in_stored, after))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
-        promotes = widened & ~_in_backward(work)  # an operand's gradient is cast to that operand's format
-        formats = Formats(each, layer, promotes, after, for_each_use=follows_operands(workload))
-        converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, folded=folded)
+        converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, after)
         notes += [*_kept_notes(kept, widened), *cast_notes]
     elif any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
         converted, cast_notes = remove_casts(converted)
@@ -99,10 +95,15 @@ def _convert_rows(work: pd.DataFrame, precision: pd.Series) -> pd.DataFrame:
     return work.assign(precision=precision, **changed)
 
 
-def _activation_formats(work: pd.DataFrame, kept: pd.Series, narrow: pd.Series, stored: str) -> pd.Series:
-    """The format in which each row reads and writes activations; "" where it has none."""
+def _formats(
+    work: pd.DataFrame, workload: Workload, kept: pd.Series, free: pd.Series, products: pd.Series, stored: str
+) -> Formats:
+    """The formats in which rows read and write activations; embeddings read weights, and so write fp32."""
     embeds = (work["op_class"] == "embedding") & (work["precision"] == WIDE)
-    return pd.Series("", index=work.index).mask(kept | embeds, WIDE).mask(narrow, stored)
+    each = pd.Series("", index=work.index).mask(kept | embeds, WIDE).mask(free | products, stored)
+    op_by_op = casts_op_by_op(workload)
+    each = formats_of_operands(work, workload, each, free, WIDE) if op_by_op else each
+    return Formats(each, normalization_layers(work), free & (each == WIDE), stored, casts_each_use=op_by_op)
 
 
 def _holds_weights(work: pd.DataFrame) -> pd.Series:

@@ -121,4 +121,3 @@ def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, itemsize: Floats)
 
 def _names(rows: pd.DataFrame) -> set[str]:
     return {name for text in rows["inputs"].dropna() for name in listed(text)}
-

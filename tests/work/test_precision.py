@@ -19,7 +19,7 @@ Row = dict[str, object]
 FORWARD: Row = {"op_type": "MatMul", "shapes": "8x16;16x4", "output_shapes": "8x4", "phase": "forward"}  # weights 16x4
 BACKWARD: Row = {"op_type": "MatMul", "shapes": "16x8;8x4", "phase": "backward"}
 RELU: Row = {"op_type": "Relu", "shapes": "8x4", "phase": "forward"}
-SOFTMAX: Row = {"op_type": "Softmax", "shapes": "8x4", "phase": "forward"}
+SOFTMAX: Row = {"op_type": "aten::softmax", "shapes": "8x4", "phase": "forward"}
 UPDATE: Row = {"op_type": "ApplyGradientDescent", "shapes": "16x4;1;16x4", "phase": "optimizer"}
 RELU_SHAPES: Row = {"shapes": "8x4;8x4", "output_shapes": "8x4"}
 FORMATS = (("fp32", "bf16"), ("bf16", "fp32"), ("other", "fp32"))
@@ -72,23 +72,32 @@ def of_norm(op: str, phase: str = "forward", op_type: str = "Mul") -> Row:
 
 def test_a_normalization_made_of_several_ops_stays_as_a_whole() -> None:
     """As Keras has it: its input is cast to fp32 and its output back, and so are the gradients."""
+    relu: Row = {"op_type": "Relu", **IMAGES, "phase": "forward"}
     rows, casts, notes = convert(
         FORWARD,
+        {**relu, "op": "image"},
         of_norm("net/norm_1/moments/SquaredDifference", op_type="SquaredDifference"),
         of_norm("net/norm_1/batchnorm/mul_1"),
-        of_norm("net/layer/moments/mean", op_type="Mean"),
-        of_norm("net/layer/mul_1"),  # a layer normalization has no scope of its own for the rest
+        {**relu, "op": "next"},
+        {"op": "last/grad", "op_type": "ReluGrad", **IMAGES, "phase": "backward"},
         of_norm("gradient_tape/net/norm_1/batchnorm/mul_1/Mul", "backward"),
-        of_norm("net/mul"),
+        of_norm("gradient_tape/net/mul", "backward"),
         BACKWARD,
     )
-    assert list(rows["precision"]) == ["bf16", *["fp32"] * 5, "bf16", "bf16"]
+    assert list(rows["precision"]) == ["bf16", "bf16", "fp32", "fp32", "bf16", "bf16", "fp32", "bf16", "bf16"]
     around = casts[casts.index.str.startswith("casts around")]
     assert around["bytes"].to_dict() == {
         f"casts around {layer}": 2 * 8 * 4 * 4 * 2 * (4 + 2)  # in to fp32, out to bf16
-        for layer in ("net/norm_1", "net/layer", "gradients of net/norm_1")
+        for layer in ("net/norm_1", "gradients of net/norm_1")
     }
+    assert list(around["calls"]) == [2, 2]
     assert "moments and normalizations by them" in str(notes)
+
+
+def test_a_layer_normalization_has_no_scope_of_its_own_for_the_rest() -> None:
+    row = of_norm("net/layer/moments/mean", op_type="Mean")
+    rows, _, _ = convert(FORWARD, row, of_norm("net/layer/mul_1"), of_norm("net/mul"), BACKWARD)
+    assert list(rows["precision"]) == ["bf16", "fp32", "fp32", "bf16", "bf16"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +159,7 @@ def test_a_table_of_embeddings_is_not_cast() -> None:
     rows, casts, _ = convert(table, *STEP, workload=workload)
     assert rows["precision"].iloc[0] == "fp32"
     assert casts.loc["cast of weights of 64 elements, fp32 to bf16", "bytes"] == 64 * 6
-    assert len(casts) == 3
+    assert list(casts.index[2:]) == ["casts around op0", "casts around op3"]  # of what it writes, for the product
 
 
 def test_a_convolution_casts_its_kernel() -> None:
@@ -353,14 +362,14 @@ def test_host_input_and_collectives_stay() -> None:
 
 
 KEPT_NAMES = (
-    "Softmax LogSoftmax SparseSoftmaxCrossEntropyWithLogits aten::_softmax aten::_log_softmax_backward_data Exp Pow "
+    "SparseSoftmaxCrossEntropyWithLogits aten::_softmax aten::_log_softmax_backward_data Exp Pow "
     "aten::pow aten::exp aten::log aten::native_layer_norm aten::native_layer_norm_backward aten::nll_loss_forward "
-    "aten::mse_loss aten::binary_cross_entropy_with_logits aten::sum aten::cumsum aten::prod aten::rsqrt LayerNorm "
-    "aten::native_group_norm Sum exponential log-plus-one aten::softplus"
+    "aten::mse_loss aten::binary_cross_entropy_with_logits aten::sum aten::cumsum aten::prod aten::rsqrt "
+    "aten::native_group_norm aten::softmax Sum exponential log-plus-one aten::softplus"
 )
 NARROWED_NAMES = (
-    "Relu Mul AddV2 MaxPool BiasAddGrad aten::relu aten::native_batch_norm aten::gelu aten::native_dropout aten::add_ "
-    "aten::max_pool2d_with_indices FusedBatchNormV3 aten::expand_copy maximum Expm1Like aten::tanh SelectV2 aten::mean"
+    "Relu Mul Softmax LogSoftmax AddV2 MaxPool BiasAddGrad aten::relu aten::native_batch_norm aten::gelu "
+    "aten::native_dropout aten::add_ aten::max_pool2d_with_indices FusedBatchNormV3 aten::expand_copy maximum Expm1Like aten::tanh SelectV2 aten::mean"
 )
 
 
