@@ -22,7 +22,7 @@ from estimator.core.schema import STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.edges import FORMATS
 from estimator.work.format_changes import WIDE, Formats, casts_between
-from estimator.work.operators import runs_in_executor
+from estimator.work.operators import is_loss_scaling, runs_in_executor
 from estimator.work.weights import is_forward, takes_weights
 
 SCALED = ("fp16",)  # formats of so short a range that the loss is scaled
@@ -101,10 +101,28 @@ def remove_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """
     is_cast = work["operator"].eq(CAST).fillna(False) & ~complete(work, FORMATS)
     is_removed = work["op_class"].isin(STREAMING) & (is_cast | work[FORMATS].isin(MIXED).all(axis=1))
-    amounts = {name: work[name].mask(is_removed, 0.0) for name in ("calls", "flop", "bytes")}
     removed = [f"{int(is_removed.sum())} casts between formats are gone"] if is_removed.any() else []
     notes = with_code("casts", (*removed, f"updates and what else the profile has in {WIDE} stay as they are"))
-    return work.assign(**amounts, intensity=work["intensity"].mask(is_removed)), notes
+    return _without(work, is_removed), notes
+
+
+def remove_loss_scaling(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """WORK whose ops of loss scaling have no calls and traffic, and notes on them: only fp16 needs it.
+
+    Micikevicius et al., ICLR 2018, section 3.2; bf16 has the range of fp32 (Kalamkar et al., A Study of BFLOAT16 for
+    Deep Learning Training, 2019). What multiplies loss or gradients by the scale in an op of its own is not told apart.
+    """
+    scaling = is_loss_scaling(work)
+    if not scaling.any():
+        return work, ()
+    text = f"{int(scaling.sum())} op(s) of loss scaling are gone: only fp16 needs it"
+    return _without(work, scaling), (Note("loss-scaling", text),)
+
+
+def _without(work: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
+    """WORK in which these rows have no calls and traffic; their times stay the source's."""
+    amounts = {name: work[name].mask(rows, 0.0) for name in ("calls", "flop", "bytes")}
+    return work.assign(**amounts, intensity=work["intensity"].mask(rows))
 
 
 def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[Use, ...]:

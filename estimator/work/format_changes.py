@@ -3,8 +3,8 @@
 A tensor is cast once, and what the forward pass has cast stays for the backward pass: autograd saves what an op really
 took, and Keras casts at the entrance of a layer. In the forward pass PyTorch's autocast casts a tensor for each op that
 reads it, as it keeps the casts of weights alone (PyTorch, aten/src/ATen/autocast_mode.cpp, cached_cast). A layer of
-several ops counts as one op. Between two ops in fp32 nothing is cast. An op that is in fp32 because of one operand reads
-the others as they are (type promotion of torch.Tensor); only their gradients are cast to their formats.
+several ops counts as one op. Between two ops in fp32 nothing is cast. An op that is in fp32 because of one operand
+reads the others as they are (type promotion of torch.Tensor); only their gradients are cast to their formats.
 
 :func:`estimator.work.edges.operand_writers` tells which op reads which tensor. Where nothing tells
 who wrote what an op reads, half of its bytes are cast if the op before it in program order has the narrow format; and
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from estimator.core.types import ITEMSIZE, Names, Workload
+from estimator.core.types import ITEMSIZE, Workload
 from estimator.work.edges import FORMATS, has_flow, operand_writers
 from estimator.work.shapes import ParsedOps, parse_ops
 
@@ -58,7 +58,7 @@ def casts_between(work: pd.DataFrame, workload: Workload, formats: Formats) -> p
 def _as_casts(casts: pd.DataFrame, stored: str) -> pd.DataFrame:
     """One row for each op, or layer, and its place, with the traffic of its casts."""
     keys = ["op", "phase", "placement", "stream", "rank"]
-    others = {name: "first" for name in ("block", "work_source")}
+    others = dict.fromkeys(("block", "work_source"), "first")
     summed = casts.groupby(keys, sort=False, dropna=False, as_index=False).agg(
         {**others, "calls": "sum", "flop": "sum"}
     )

@@ -18,7 +18,7 @@ from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes
 from estimator.work.autocast import casts_op_by_op, formats_of_operands
-from estimator.work.casts import add_casts, add_operand_casts, remove_casts
+from estimator.work.casts import SCALED, add_casts, add_operand_casts, remove_casts, remove_loss_scaling
 from estimator.work.format_changes import WIDE, Formats
 from estimator.work.operators import normalization_layers, runs_in_executor
 from estimator.work.transformed import Transformed
@@ -62,6 +62,9 @@ def convert_precision(
     notes = [Note("precision-converted", text)]
     in_stored = products & (work["op_class"] == "attention") & (ITEMSIZE[precision] < ITEMSIZE[after])
     converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved | in_stored, after))
+    if before <= set(SCALED) and precision not in SCALED:
+        converted, scaling_notes = remove_loss_scaling(converted)
+        notes += scaling_notes
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
         converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, after)
@@ -137,5 +140,6 @@ def _kept_notes(kept: pd.Series, widened: pd.Series) -> Iterator[Note]:
         text = f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(FP32_OPS)}"
         yield Note("precision-kept", text)
     if widened.any():
-        text = f"{int(widened.sum())} more op(s) read what such ops and embeddings write, and PyTorch leaves them in {WIDE}"
+        count = int(widened.sum())
+        text = f"{count} more op(s) read what such ops and embeddings write, and PyTorch leaves them in {WIDE}"
         yield Note("precision-kept", text)

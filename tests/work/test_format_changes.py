@@ -29,7 +29,7 @@ def around(*rows: Row, workload: Workload = TORCH) -> tuple[dict[str, float], di
 
 
 def test_ops_in_fp32_pass_tensors_to_each_other_without_casts() -> None:
-    chain = [product("in", "x;w"), *(row(b, "aten::exp", a) for a, b in ("in a".split(), "ab", "bc"))]
+    chain = [product("in", "x;w"), *(row(b, "aten::exp", a) for a, b in (("in", "a"), ("a", "b"), ("b", "c")))]
     casts, _ = around(*chain, product("out", "c;w"))
     assert casts == {"a": ONE, "c": ONE}  # where it begins and where it ends
 
@@ -95,11 +95,8 @@ def test_calls_count() -> None:
 @pytest.mark.parametrize(("before", "behind", "halves"), [("mm", "mm", 2), ("mm", "exp", 1), ("exp", "exp", 0)])
 def test_an_op_of_unknown_sizes_is_cast_by_the_ops_beside_it(before: str, behind: str, halves: int) -> None:
     unknown: Row = {"op": "it", "op_type": "aten::exp", "flop": 1.0, "bytes": 2048.0, "phase": "forward"}
-    rows = (
-        {"op": str(place), "op_type": f"aten::{kind}", "phase": "forward"}
-        for place, kind in enumerate([before, behind])
-    )
-    casts, _ = around(next(rows), unknown, *rows)
+    first, last = ({"op": kind, "op_type": f"aten::{kind}", "phase": "forward"} for kind in (before, behind))
+    casts, _ = around({**first}, unknown, {**last, "op": "last"})
     assert casts.get("it", 0.0) == 2048 / 4 * 6 * halves / 2
 
 

@@ -240,6 +240,17 @@ def test_products_that_are_narrow_already_have_their_casts() -> None:
     assert casts["bytes"].tolist() == [16 * 4 * 6, 16 * 4 * 6]
 
 
+@pytest.mark.parametrize(("to", "left"), [("bf16", 0.0), ("fp32", 0.0), ("fp16", 1.0)])
+def test_formats_with_the_range_of_fp32_need_no_loss_scaling(to: str, left: float) -> None:
+    narrow: list[Row] = [{**row, "precision": "fp16"} for row in (FORWARD, BACKWARD)]
+    names = ("aten::_amp_foreach_non_finite_check_and_unscale_", "IsFinite")
+    scaling: list[Row] = [{"op_type": name, "shapes": "16x4", "phase": "optimizer"} for name in names]
+    rows, _, notes = convert(*narrow, *scaling, UPDATE, to=to)
+    assert list(rows["bytes"].iloc[2:4] > 0) == [left > 0] * 2
+    assert list(rows["calls"].fillna(1.0).iloc[2:]) == [left, left, 1.0]
+    assert any("loss scaling" in note for note in notes) == (left == 0)
+
+
 def test_only_casts_between_mixed_formats_are_removed() -> None:
     cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "phase": "forward"}
     rows, _, notes = convert(FORWARD, cast, to="fp64")
@@ -369,7 +380,8 @@ KEPT_NAMES = (
 )
 NARROWED_NAMES = (
     "Relu Mul Softmax LogSoftmax AddV2 MaxPool BiasAddGrad aten::relu aten::native_batch_norm aten::gelu "
-    "aten::native_dropout aten::add_ aten::max_pool2d_with_indices FusedBatchNormV3 aten::expand_copy maximum Expm1Like aten::tanh SelectV2 aten::mean"
+    "aten::native_dropout aten::add_ aten::max_pool2d_with_indices FusedBatchNormV3 aten::expand_copy maximum "
+    "Expm1Like aten::tanh SelectV2 aten::mean"
 )
 
 
