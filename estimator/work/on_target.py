@@ -48,7 +48,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     counted = count_work(profile.ops, workload, profile.where)
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
-    merged = merge_normalizations(resized.work, workload, by_library=by_library)
+    merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
     converted = convert_precision(
         merged.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
     )
