@@ -65,10 +65,12 @@ def convert_precision(
     if before <= set(SCALED) and precision not in SCALED:
         converted, scaling_notes = remove_loss_scaling(converted)
         notes += scaling_notes
+    elif precision in SCALED and not narrows and updates(work).any():
+        notes.append(Note("loss-scaling", f"no ops of loss scaling are added, which training in {precision} needs"))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
         converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, after)
-        notes += [*_kept_notes(kept, widened), *cast_notes]
+        notes += [*_kept_notes(kept, widened), *_recipe_note(work, precision), *cast_notes]
     elif any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
         converted, cast_notes = remove_casts(converted)
         notes += cast_notes
@@ -143,3 +145,13 @@ def _kept_notes(kept: pd.Series, widened: pd.Series) -> Iterator[Note]:
         count = int(widened.sum())
         text = f"{count} more op(s) read what such ops and embeddings write, and PyTorch leaves them in {WIDE}"
         yield Note("precision-kept", text)
+
+
+def _recipe_note(work: pd.DataFrame, precision: str) -> Iterator[Note]:
+    """Yield a note for a step given as layers, whose file can state the format as well."""
+    if not (work["time_s"] > 0).any():
+        text = (
+            f"the step casts as automatic mixed precision does; 'precision: {precision}' in layers.yaml is another: "
+            f"its model is held in {precision}, beside weights in {WIDE} for the updates"
+        )
+        yield Note("precision-converted", text)

@@ -251,6 +251,18 @@ def test_formats_with_the_range_of_fp32_need_no_loss_scaling(to: str, left: floa
     assert any("loss scaling" in note for note in notes) == (left == 0)
 
 
+def test_loss_scaling_that_is_not_added_is_noted() -> None:
+    narrow: list[Row] = [{**row, "precision": "bf16"} for row in (FORWARD, BACKWARD)]
+    assert any("no ops of loss scaling are added" in note for note in convert(*narrow, UPDATE, to="fp16")[2])
+    assert not any("loss scaling" in note for note in convert(*STEP, to="fp16")[2])  # its casts hold it
+
+
+def test_a_step_given_as_layers_may_also_be_held_in_the_narrow_format() -> None:
+    of_layers = [{**row, "time_s": 0.0} for row in STEP]
+    assert any("'precision: bf16' in layers.yaml is another" in note for note in convert(*of_layers)[2])
+    assert not any("layers.yaml" in note for note in convert(*STEP)[2])
+
+
 def test_only_casts_between_mixed_formats_are_removed() -> None:
     cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "phase": "forward"}
     rows, _, notes = convert(FORWARD, cast, to="fp64")
