@@ -90,6 +90,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "precision-converted": "products and activations are in another format than the profile's",
     "precision-default": "memory-bound ops state no precision: the default is taken",
     "precision-kept": "what stays in fp32",
+    "loss-scaling": "ops of loss scaling that another precision has removed",
     "proportional": "ops without usable shapes go by the devices' rates, or as the modelled ops do",
     "ranks-assumed": "nothing tells which ranks exchange messages: all of the run are taken",
     "ranks-replaced": "the profile's messages among copies of the model are those of another number of copies",

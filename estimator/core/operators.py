@@ -25,7 +25,10 @@ COLUMNS = {  # of operators.csv
     "reads": "tensors of one size that a call reads, in a benchmark and where its shapes do not tell",
     "writes": "tensors of one size that a call writes, likewise",
     "flop_per_element": "FLOP for each element of the largest operand or result",
-    "kept_in_fp32": "whether mixed precision keeps it in fp32: `yes`, or `forward` for the forward pass alone",
+    "kept_in_fp32": (
+        "whether mixed precision keeps it in fp32: `yes`, `forward` for the forward pass alone, or `by op` where it "
+        "casts op by op, as PyTorch's autocast does; TensorFlow's kernel reads a narrow format and computes in fp32"
+    ),
     "along": "the axes that it works along: `rows` (of the last dimension), `channels`, or `windows` of an image",
     "layerwise": "`yes` where training runs it once over the output of each layer",
     "benchmark_kernel": "the operator that benchmarks time in its place; itself where they time it, which takes a call "

@@ -57,6 +57,8 @@ class SourceRun:
     step_spread: float = 0.0  # as in Profile
     # low end, mid and high end of what ranks compute, target / source; None: by the modelled ops of WORK
     wait_ratio: Floats | None = None
+    # WORK as the target runs it at the profile's batch and for one training, where it is asked for others
+    as_large: pd.DataFrame | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,11 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
     growth = numbers(work, "growth")
-    launch_s, calls = launch_latency(target.device, shipped()), calls_of(work)
-    launches = np.where(np.isnan(step.kernels.launches), calls, step.kernels.launches)
-    of_step = _ratio_of_step(work, source, _with_more_work(time_s, launches * launch_s, 1.0 / growth))
+    as_large_s = time_s if source.as_large is None else _times_as_large(source.as_large, source, target, cache)
+    of_step = _ratio_of_step(work, source, np.where(np.isnan(time_s[: len(as_large_s)]), np.nan, as_large_s))
     ratio, stream = _ratio_of_times(work, source, target, of_step)
-    proportional_s = _with_more_work(ratio * profiled_s, calls * launch_s, growth)
+    launches_s = calls_of(work) * launch_latency(target.device, shipped())
+    proportional_s = _with_more_work(ratio * profiled_s, launches_s, growth)
     grown_s = growth * profiled_s
     is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
     return OpTimes(
@@ -134,6 +136,14 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
         excess=excess,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
+
+
+def _times_as_large(work: pd.DataFrame, source: SourceRun, target: TargetDevice, cache: str) -> Floats:
+    """Measured or modelled times of the profile's ops on the target, at the profile's batch [s]; NaN for all others."""
+    step, table = _estimate_step(work, source, target, cache)
+    measured_s = step.factor[np.newaxis] * calls_of(work) * measured_times(work, table)
+    times_s = np.where(np.isnan(measured_s[1]), modelled_times(step.kernels, target.device), measured_s[1])
+    return np.asarray(times_s[: len(_profiled_work(work, source))])
 
 
 def _with_more_work(time_s: Floats, launches_s: Floats, growth: Floats) -> Floats:

@@ -3,13 +3,12 @@
 Weights are cast for the products, and their gradients back for the update; fp16 also scales its gradients back
 (Micikevicius et al., "Mixed Precision Training", ICLR 2018). A weight that several products use, as in each step of a
 recurrent layer, is cast for each of them; PyTorch's autocast keeps the first cast (documentation of torch.amp).
-Activations are cast before and after each op, or layer of ops, that stays in fp32. Where products use a narrower format
-than stored activations (fp8), activations are cast before each product.
+Activations are cast where an op in fp32 and one in the narrow format share a tensor (format_changes.py). Where products
+use a narrower format than stored activations (fp8), activations are cast before each product.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,16 +20,15 @@ from estimator.core.notes import Note, with_code
 from estimator.core.operators import CAST, benchmark_kernels
 from estimator.core.schema import STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
-from estimator.work.operators import runs_in_executor
-from estimator.work.shapes import read_shapes
+from estimator.work.edges import FORMATS
+from estimator.work.format_changes import WIDE, Formats, casts_between
+from estimator.work.operators import is_loss_scaling, runs_in_executor
 from estimator.work.weights import is_forward, takes_weights
 
-WIDE = "fp32"  # the format of weights, their updates, and ops that need accuracy
 SCALED = ("fp16",)  # formats of so short a range that the loss is scaled
 NAMED = 5  # casts that a note names
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
 NOT_FORWARD = ("backward", "optimizer")
-FORMATS = ["from_precision", "to_precision"]
 BIAS_GRAD = "bias_grad"
 
 
@@ -54,27 +52,23 @@ class Use:
 
 
 def add_casts(
-    work: pd.DataFrame, workload: Workload, kept: pd.Series, layer: pd.Series, already: pd.Series, precision: str,
-    stored: str, *, folded: bool,
-) -> tuple[pd.DataFrame, tuple[Note, ...]]:  # fmt: skip
+    work: pd.DataFrame, workload: Workload, formats: Formats | None, already: pd.Series, precision: str, stored: str
+) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """WORK with the casts appended, and notes on them.
 
     Args:
-        kept: Rows that stay in fp32.
-        layer: Name of the layer as which a row is cast; NA where it is cast alone.
+        formats: Those of activations; None where a compiler fuses casts of activations and gradients into other ops.
         already: Products that ran in a narrow format, whose weights already have their casts.
         precision: Format of the products.
         stored: Format in which activations are stored.
-        folded: A compiler fuses the casts of activations and gradients into the ops beside them; no row is kept.
     """
-    uses = _uses(work, workload, already)
+    uses, folded = _uses(work, workload, already), formats is None
     trains = bool(work["phase"].isin(NOT_FORWARD).any())
     weights = _weight_casts(uses, precision, stored, folded) if uses and trains else []
     operands = _operand_casts(work, precision, stored) if ITEMSIZE[precision] < ITEMSIZE[stored] else []
     added = pd.DataFrame([*weights, *operands])
-    alone, in_layer = (kept & (work["bytes"] > 0) & rows for rows in (layer.isna(), layer.notna()))
-    layers = _layers(work[in_layer], layer[in_layer], workload.batch_size)
-    extended = _append(_append(work, added), _casts_around(pd.concat([work[alone], layers]), stored))
+    around = casts_between(work, workload, formats) if formats else pd.DataFrame()
+    extended = _append(_append(work, added), around)
     return extended, with_code("casts", _sentences(extended.iloc[len(work) :], uses, trains, folded))
 
 
@@ -107,10 +101,28 @@ def remove_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """
     is_cast = work["operator"].eq(CAST).fillna(False) & ~complete(work, FORMATS)
     is_removed = work["op_class"].isin(STREAMING) & (is_cast | work[FORMATS].isin(MIXED).all(axis=1))
-    amounts = {name: work[name].mask(is_removed, 0.0) for name in ("calls", "flop", "bytes")}
     removed = [f"{int(is_removed.sum())} casts between formats are gone"] if is_removed.any() else []
     notes = with_code("casts", (*removed, f"updates and what else the profile has in {WIDE} stay as they are"))
-    return work.assign(**amounts, intensity=work["intensity"].mask(is_removed)), notes
+    return _without(work, is_removed), notes
+
+
+def remove_loss_scaling(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """WORK whose ops of loss scaling have no calls and traffic, and notes on them: only fp16 needs it.
+
+    Micikevicius et al., ICLR 2018, section 3.2; bf16 has the range of fp32 (Kalamkar et al., A Study of BFLOAT16 for
+    Deep Learning Training, 2019). What multiplies loss or gradients by the scale in an op of its own is not told apart.
+    """
+    scaling = is_loss_scaling(work)
+    if not scaling.any():
+        return work, ()
+    text = f"{int(scaling.sum())} op(s) of loss scaling are gone: only fp16 needs it"
+    return _without(work, scaling), (Note("loss-scaling", text),)
+
+
+def _without(work: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
+    """WORK in which these rows have no calls and traffic; their times stay the source's."""
+    amounts = {name: work[name].mask(rows, 0.0) for name in ("calls", "flop", "bytes")}
+    return work.assign(**amounts, intensity=work["intensity"].mask(rows))
 
 
 def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[Use, ...]:
@@ -178,36 +190,6 @@ def _cast(what: str, phase: str, use: Use, formats: tuple[str, str]) -> Mapping[
 def _format_columns(read: str, written: str) -> Mapping[str, object]:
     """The columns of an op that casts between these formats."""
     return dict(zip(FORMATS, (read, written), strict=True))
-
-
-def _layers(work: pd.DataFrame, layer: pd.Series, batch: int | None) -> pd.DataFrame:
-    """One row for each layer and phase, with the bytes of its input and output; inside it nothing is cast."""
-    texts = zip(work["shapes"].fillna(""), work["output_shapes"].fillna(""), strict=True)
-    largest = pd.Series([_largest(*text, batch) for text in texts], index=work.index, dtype=float)
-    ends = (2.0 * ITEMSIZE[WIDE] * largest * work["calls"].fillna(1.0)).mask(largest == 0, work["bytes"])
-    name = layer.where(work["phase"].ne("backward").fillna(True), "gradients of " + layer)
-    rows = work.assign(op=name, bytes=ends).sort_values("bytes", kind="stable")
-    return rows.drop_duplicates(["op", "phase", "placement", "stream", "rank"], keep="last").sort_index()
-
-
-def _largest(operands: str, results: str, batch: int | None) -> float:
-    """Elements of the largest of an op's shapes; 0 where there are none, or one is unknown."""
-    shapes = (*read_shapes(operands, batch), *read_shapes(results, batch))
-    known = [math.prod(shape) for shape in shapes if shape is not None]
-    return float(max(known)) if known and len(known) == len(shapes) else 0.0
-
-
-def _casts_around(kept: pd.DataFrame, stored: str) -> pd.DataFrame:
-    """A cast before and a cast after each op or layer: every element that it reads or writes is cast once."""
-    elements = kept["bytes"] / ITEMSIZE[WIDE]
-    columns = ["placement", "stream", "rank", "phase", "block", "work_source"]
-    return kept[columns].assign(
-        op="casts around " + kept["op"],
-        calls=2.0 * kept["calls"],
-        flop=elements,
-        bytes=elements * (ITEMSIZE[WIDE] + ITEMSIZE[stored]),
-        **_format_columns(WIDE, stored),
-    )
 
 
 def _append(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:

@@ -22,8 +22,9 @@ from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer
-from estimator.work.casts import FORMATS, moved_sizes
+from estimator.work.casts import moved_sizes
 from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
+from estimator.work.edges import FORMATS
 from estimator.work.layer_passes import complete_layers
 from estimator.work.layers import read_layer
 from estimator.work.messages import count_messages

@@ -55,19 +55,32 @@ class _ImageOp:
         return self.image[1], self.image[-1]
 
 
-def merge_normalizations(work: pd.DataFrame, workload: Workload, *, by_library: bool = True) -> Transformed:
+def merge_normalizations(
+    work: pd.DataFrame, workload: Workload, profiled: pd.DataFrame | None = None, *, by_library: bool = True
+) -> Transformed:
     """WORK whose batch normalizations of several ops have the calls and the traffic of a library's passes.
 
     WORK itself unless they run ``by_library``. The ops' times stay the source's.
+
+    Args:
+        profiled: The same rows at the profile's batch, whose shapes tell the layers' ops: at a batch of 1, an image has
+            the size of its channels. WORK itself where it is at that batch.
     """
-    layer = normalization_layers(work)
+    rows = work if profiled is None else profiled
+    layer = normalization_layers(rows)
     if not by_library or layer.isna().all():
         return Transformed(work, changed=False)
+    merged, left = _shares(rows, workload, layer)
+    return _merge(work, merged, left) if merged.any() else Transformed(work, changed=False)
+
+
+def _shares(work: pd.DataFrame, workload: Workload, layer: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """The rows of layers that a library merges, and the share of its traffic that is left of each row."""
     step_pass = work.assign(layer=layer).groupby(PASSES, dropna=False).ngroup().where(layer.notna())
     ops = _image_ops(work, layer.notna() | is_gradient_sum(work) | is_rewritten_sum(work), workload.batch_size)
     passes = _library_passes(work, ops, step_pass)
     if not passes:
-        return Transformed(work, changed=False)
+        return layer.isna() & layer.notna(), pd.Series(1.0, index=work.index)
     applied = [rows[-1] for rows in passes]
     merged = step_pass.isin(step_pass.iloc[applied])
     left = np.where(merged, 0.0, 1.0)
@@ -76,7 +89,7 @@ def merge_normalizations(work: pd.DataFrame, workload: Workload, *, by_library: 
         left[row] = share
     left[_moved_shifts(work, ops)] = 0.0
     left[work["op_class"].isin(HOST_CLASSES)] = 1.0
-    return _merge(work, merged, pd.Series(left, index=work.index))
+    return merged, pd.Series(left, index=work.index)
 
 
 def _merge(work: pd.DataFrame, merged: pd.Series, left: pd.Series) -> Transformed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
@@ -32,6 +32,8 @@ class WorkOnTarget:
     changed: bool  # whether the target runs anything else than the source
     saved: Fusion
     notes: tuple[Note, ...] = ()
+    # the same of the profile's batch and of one training, where the target runs others; None where nothing ran
+    as_large: pd.DataFrame | None = field(default=None, repr=False)
 
 
 def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_processor: bool) -> WorkOnTarget:
@@ -46,13 +48,16 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     counted = count_work(profile.ops, workload, profile.where)
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
-    merged = merge_normalizations(resized.work, workload, by_library=by_library)
+    merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
     converted = convert_precision(
         merged.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
     )
     fused = fuse(converted.work, workload, plan.fusion)
     laid_out = convert_layout(fused.work, workload, layout)
     all_trainings = fuse_trainings(laid_out.work, plan.fused_trainings)
+
+    is_other = profile.ran and (resized.changed or all_trainings.changed)
+    alike = replace(plan, batch=None, trainings=1)
 
     transforms = (resized, merged, converted, fused, laid_out, all_trainings)
     return WorkOnTarget(
@@ -67,6 +72,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
             *(unit_note(target) if from_processor else ()),
             *(note for transform in (counted, addressed, *transforms) for note in transform.notes),
         ),
+        as_large=work_on_target(profile, alike, target, from_processor=from_processor).work if is_other else None,
     )
 
 

@@ -17,8 +17,10 @@ from estimator.core.notes import Note
 from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes
-from estimator.work.casts import WIDE, add_casts, add_operand_casts, remove_casts
-from estimator.work.operators import normalization_layers
+from estimator.work.autocast import casts_op_by_op, formats_of_operands
+from estimator.work.casts import SCALED, add_casts, add_operand_casts, remove_casts, remove_loss_scaling
+from estimator.work.format_changes import WIDE, Formats
+from estimator.work.operators import normalization_layers, runs_in_executor
 from estimator.work.transformed import Transformed
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
@@ -51,19 +53,24 @@ def convert_precision(
     stored, after = {STORED_AS.get(p, p) for p in before}, STORED_AS.get(precision, precision)
     narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_holds_weights(work)
-    layer = normalization_layers(work)
-    kept = activations & (_is_kept(work) | layer.notna()) & (narrows and not folded)
-    moved = activations & ~kept
+    mixed, layer = narrows and not folded, normalization_layers(work)
+    kept = activations & mixed & (_is_kept(work) | layer.notna())
+    formats = _formats(work, workload, kept, activations & ~kept, products, after) if mixed else None
+    widened = formats.widened if formats else kept
+    moved = activations & ~kept & ~widened
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
     notes = [Note("precision-converted", text)]
     in_stored = products & (work["op_class"] == "attention") & (ITEMSIZE[precision] < ITEMSIZE[after])
     converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved | in_stored, after))
+    if before <= set(SCALED) and precision not in SCALED:
+        converted, scaling_notes = remove_loss_scaling(converted)
+        notes += scaling_notes
+    elif precision in SCALED and not narrows and updates(work).any():
+        notes.append(Note("loss-scaling", f"no ops of loss scaling are added, which training in {precision} needs"))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
-        converted, cast_notes = add_casts(
-            converted, workload, kept, layer, cast_already, precision, after, folded=folded
-        )
-        notes += [*_kept_notes(kept), *cast_notes]
+        converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, after)
+        notes += [*_kept_notes(kept, widened), *_recipe_note(work, precision), *cast_notes]
     elif any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
         converted, cast_notes = remove_casts(converted)
         notes += cast_notes
@@ -93,6 +100,17 @@ def _convert_rows(work: pd.DataFrame, precision: pd.Series) -> pd.DataFrame:
     return work.assign(precision=precision, **changed)
 
 
+def _formats(
+    work: pd.DataFrame, workload: Workload, kept: pd.Series, free: pd.Series, products: pd.Series, stored: str
+) -> Formats:
+    """The formats in which rows read and write activations; embeddings read weights, and so write fp32."""
+    embeds = (work["op_class"] == "embedding") & (work["precision"] == WIDE)
+    each = pd.Series("", index=work.index).mask(kept | embeds, WIDE).mask(free | products, stored)
+    op_by_op = casts_op_by_op(workload)
+    each = formats_of_operands(work, workload, each, free, WIDE) if op_by_op else each
+    return Formats(each, normalization_layers(work), free & (each == WIDE), stored, casts_each_use=op_by_op)
+
+
 def _holds_weights(work: pd.DataFrame) -> pd.Series:
     """Whether each row holds weights or their updates.
 
@@ -110,12 +128,30 @@ def _holds_weights(work: pd.DataFrame) -> pd.Series:
 def _is_kept(work: pd.DataFrame) -> pd.Series:
     """Whether autocast keeps each row in fp32; sums only in the forward pass, as gradients keep their format."""
     kept = pd.Series(attribute(work, "kept_in_fp32"), index=work.index)
-    return kept.eq("yes") | (kept.eq("forward") & work["phase"].ne("backward").fillna(True).astype(bool))
+    return kept.eq("yes") | (kept.eq("forward") & ~_in_backward(work)) | (kept.eq("by op") & ~runs_in_executor(work))
 
 
-def _kept_notes(kept: pd.Series) -> Iterator[Note]:
+def _in_backward(work: pd.DataFrame) -> pd.Series:
+    return work["phase"].eq("backward").fillna(False).astype(bool)
+
+
+def _kept_notes(kept: pd.Series, widened: pd.Series) -> Iterator[Note]:
     text = f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
     yield Note("precision-kept", text)
     if kept.any():
         text = f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(FP32_OPS)}"
         yield Note("precision-kept", text)
+    if widened.any():
+        count = int(widened.sum())
+        text = f"{count} more op(s) read what such ops and embeddings write, and PyTorch leaves them in {WIDE}"
+        yield Note("precision-kept", text)
+
+
+def _recipe_note(work: pd.DataFrame, precision: str) -> Iterator[Note]:
+    """Yield a note for a step given as layers, whose file can state the format as well."""
+    if not (work["time_s"] > 0).any():
+        text = (
+            f"the step casts as automatic mixed precision does; 'precision: {precision}' in layers.yaml is another: "
+            f"its model is held in {precision}, beside weights in {WIDE} for the updates"
+        )
+        yield Note("precision-converted", text)

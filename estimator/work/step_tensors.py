@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.types import StepTensors, Workload
+from estimator.work.edges import has_flow
 from estimator.work.kept_tensors import has_forward_shapes, kept_tensors, layer_tensors
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import known_batch, names_batch, rebatch
-from estimator.work.tensor_flow import flowing_tensors, has_flow
+from estimator.work.tensor_flow import flowing_tensors
 
 
 def step_tensors(work: pd.DataFrame, workload: Workload, precision: str | None = None) -> StepTensors:

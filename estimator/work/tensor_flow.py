@@ -15,17 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from estimator.core.schema import complete
 from estimator.core.types import Floats, StepTensors, Workload
 from estimator.work import shapes
-from estimator.work.casts import FORMATS
+from estimator.work.edges import RENAMES, SECOND, listed, producers
 from estimator.work.operators import is_update, is_variable
 from estimator.work.tensors import in_phase, result_elements, written_itemsizes
 from estimator.work.weights import form
 
-LEAST_KNOWN = 0.5  # share of the rows whose inputs are known, for a flow
-SECOND = ":1"  # behind the name of an op among inputs: its results behind the first
-RENAMES = "host"  # class of ops that hand on the buffer of their first input
 Rows = npt.NDArray[np.intp]
 
 
@@ -38,11 +34,6 @@ class _Flow:
     last: Rows = field(repr=False)
 
 
-def has_flow(work: pd.DataFrame) -> bool:
-    """Whether enough rows tell whose results they take."""
-    return len(work) > 0 and float(work["inputs"].notna().mean()) >= LEAST_KNOWN
-
-
 def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     """The tensors that live while each row runs; activations are what the forward pass leaves for the
     backward one, and in inference all of it.
@@ -52,9 +43,9 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     itemsize = written_itemsizes(work, workload)
     size = result_elements(parsed) * itemsize * work["calls"].fillna(1.0).to_numpy(dtype=float)
     variable = is_variable(work).to_numpy(dtype=bool)
-    producers = _producers(work)
-    flow = _follow(work, producers, np.where(variable, 0.0, size))
-    ends = _in_place(work, producers, flow)
+    earlier = producers(work)
+    flow = _follow(work, earlier, np.where(variable, 0.0, size))
+    ends = _in_place(work, earlier, flow)
     forward, updates = in_phase(work, "forward", "input").to_numpy(), in_phase(work, "optimizer").to_numpy()
     trains = bool(in_phase(work, "backward").any())
     outlives = forward & (~forward[flow.last] | (not trains))
@@ -73,8 +64,7 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
 
 def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """WORK with a further row ahead of each op whose later results others take, ``op:1``, and which rows run."""
-    listed = work["inputs"].dropna()
-    named = {name for text in listed[[SECOND in text for text in listed]] for name in text.split(";")}
+    named = {name for text in work["inputs"].dropna().unique() if SECOND in text for name in listed(text)}
     if not named:
         return work, np.ones(len(work), dtype=bool)
     rows = np.flatnonzero((work["op"] + SECOND).isin(named) & work["output_shapes"].str.contains(";").fillna(False))
@@ -86,25 +76,11 @@ def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]
     return pd.concat([whole, seconds]).iloc[places], places < len(work)
 
 
-def _producers(work: pd.DataFrame) -> list[list[int]]:
-    """For each row, the earlier rows whose results it takes, in the order of its operands.
-
-    A cast that another precision has removed hands on what it would take.
-    """
-    place = {op: row for row, op in enumerate(work["op"])}
-    removed = (complete(work, FORMATS) & work["calls"].eq(0.0)).fillna(False).to_numpy(dtype=bool)
-    producers: list[list[int]] = []
-    for row, listed in enumerate(map(_listed, work["inputs"])):
-        earlier = (place[name] for name in listed if place.get(name, row) < row)
-        producers.append([each for one in earlier for each in (producers[one] if removed[one] else [one])])
-    return producers
-
-
-def _follow(work: pd.DataFrame, producers: list[list[int]], size: Floats) -> _Flow:
+def _follow(work: pd.DataFrame, earlier: list[list[int]], size: Floats) -> _Flow:
     """The buffers and their last uses; a row that renames takes over the buffer of its first input."""
     renames = (work["op_class"] == RENAMES).to_numpy(dtype=bool)
     buffer, last = np.arange(len(work)), np.arange(len(work))
-    for row, inputs in enumerate(producers):
+    for row, inputs in enumerate(earlier):
         if renames[row] and inputs and size[inputs[0]] == size[row]:
             buffer[row] = buffer[inputs[0]]
         for each in inputs:
@@ -113,11 +89,11 @@ def _follow(work: pd.DataFrame, producers: list[list[int]], size: Floats) -> _Fl
     return _Flow(buffer, np.where(own, size, 0.0), last)
 
 
-def _in_place(work: pd.DataFrame, producers: list[list[int]], flow: _Flow) -> Rows:
+def _in_place(work: pd.DataFrame, earlier: list[list[int]], flow: _Flow) -> Rows:
     """The row at whose end each buffer is free; the one before its last use where that writes into it."""
     ends = flow.last.copy()
     for row in np.flatnonzero((work["op_class"] == "elementwise").to_numpy(dtype=bool) & (flow.size > 0)):
-        reused = next(_reusable(int(row), producers[row], flow), None)
+        reused = next(_reusable(int(row), earlier[row], flow), None)
         if reused is not None:
             ends[reused] = row - 1
     return ends
@@ -152,15 +128,11 @@ def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, itemsize: Floats)
     sizes: dict[tuple[str, shapes.Shape], float] = {}
     for row in np.flatnonzero((in_phase(work, "forward") & ~holders).to_numpy(dtype=bool)):
         operands = parsed.ops[parsed.codes[row]].operands
-        for name, shape in zip(_listed(work["inputs"].iloc[row]), operands, strict=False):
+        for name, shape in zip(listed(work["inputs"].iloc[row]), operands, strict=False):
             if name and shape and name not in inside:
                 sizes[name, form(shape)] = math.prod(shape) * float(itemsize[row])
     return sum(sizes.values())
 
 
 def _names(rows: pd.DataFrame) -> set[str]:
-    return {name for text in rows["inputs"].dropna() for name in _listed(text)}
-
-
-def _listed(text: object) -> list[str]:
-    return text.split(";") if isinstance(text, str) else []
+    return {name for text in rows["inputs"].dropna() for name in listed(text)}

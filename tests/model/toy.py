@@ -27,10 +27,10 @@ def table(*rows: tuple[int, int, int, str, str, float]) -> pd.DataFrame:
 def predict_on(
     work: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, plan: RunPlan = PLAN, *,
     source: DeviceSpec | None = None, at_source: pd.DataFrame | None = None, profiled: pd.DataFrame | None = None,
-    step_spread: float = 0.0,
+    step_spread: float = 0.0, as_large: pd.DataFrame | None = None,
 ) -> Prediction:  # fmt: skip
     """What is predicted of WORK on a target, by its measurements and a source's run and measurements."""
-    run = SourceRun(source, at_source, profiled, step_spread)
+    run = SourceRun(source, at_source, profiled, step_spread, as_large=as_large)
     return predict(work, run, TargetDevice(target, measurements), plan)
 
 

@@ -6,6 +6,7 @@ import pytest
 from estimator.core.types import Workload
 from estimator.work import count_work
 from estimator.work.casts import Use, add_casts, moved_sizes, remove_casts
+from estimator.work.format_changes import Formats
 from tests.conftest import make_ops
 
 Row = dict[str, object]
@@ -32,7 +33,9 @@ def cast(
     """The casts behind WORK, by their names, and what is told."""
     here = pd.Series(work.index, index=work.index)
     layer = here.map(layers or {}).astype("string[python]")
-    found, notes = add_casts(work, workload, here.isin(kept or []), layer, here.isin(already or []), *to, folded=folded)
+    each = pd.Series(to[1], index=work.index).mask(here.isin(kept or []), "fp32")
+    formats = Formats(each, layer, widened=here < 0, stored=to[1], casts_each_use=False)
+    found, notes = add_casts(work, workload, None if folded else formats, here.isin(already or []), *to)
     assert {note.code for note in notes} <= {"casts"}
     pd.testing.assert_frame_equal(found.iloc[: len(work)], work)
     return found.iloc[len(work) :].set_index("op"), "\n".join(note.text for note in notes)
@@ -124,30 +127,6 @@ def test_operands_are_cast_to_a_format_narrower_than_they_are_stored_in() -> Non
     assert operands[["phase", "calls", "flop", "bytes", "work_source"]].tolist() == [
         "forward", 4, elements, elements * 3, "shapes",
     ]  # fmt: skip
-
-
-def test_an_op_that_stays_is_cast_before_and_behind() -> None:
-    casts, _ = cast(work_of(FORWARD, {**SOFTMAX, "op": "softmax", "calls": 3}), kept=[1])
-    around = casts.loc["casts around softmax"]
-    assert around[["phase", "calls", "flop", "bytes"]].tolist() == ["forward", 6, 3 * 64, 3 * 64 * 6]
-    assert around[["from_precision", "to_precision"]].tolist() == ["fp32", "bf16"]
-
-
-def test_a_layer_that_stays_is_cast_once_on_its_way_in_and_out_in_each_phase() -> None:
-    """By the largest that any of its ops reads or makes."""
-    op: Row = {"op_type": "Mul", "shapes": "8x4;4", "output_shapes": "8x4", "phase": "forward"}
-    back = {**op, "phase": "backward", "shapes": "8x4;8x4"}
-    work = work_of({**op, "shapes": "4", "output_shapes": "4"}, op, {**op, "shapes": "-1x6"}, back, FORWARD)
-    casts, _ = cast(work, kept=[0, 1, 2, 3], layers=dict.fromkeys(range(4), "norm"), folded=True)
-    around = casts.loc[["casts around norm", "casts around gradients of norm"]]
-    assert around["flop"].tolist() == [2 * 48, 2 * 32]
-    assert around["bytes"].tolist() == [2 * 48 * 6, 2 * 32 * 6]
-
-
-def test_a_layer_that_runs_several_times_is_cast_each_time() -> None:
-    op: Row = {"op_type": "Mul", "shapes": "8x4;4", "output_shapes": "8x4", "phase": "forward", "calls": 3}
-    casts, _ = cast(work_of(op, FORWARD), kept=[0], layers={0: "norm"})
-    assert casts.loc["casts around norm", "flop"] == 3 * 2 * 32
 
 
 def test_casts_of_narrow_formats_move_what_they_read_and_write() -> None:

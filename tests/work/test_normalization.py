@@ -128,3 +128,12 @@ def test_a_librarys_normalization_narrows_without_casts() -> None:
     (note,) = merged.notes
     assert note.code == "normalization-merged"
     assert note.text.startswith("5 ops of batch normalizations are part of 2 kernels")
+
+
+def test_the_profiles_shapes_tell_a_layers_ops_at_any_batch() -> None:
+    """At a batch of 1, a row of channels looks like an image."""
+    work = count_work(make_ops(*forward()), TOY).work
+    single = work.assign(shapes=work["shapes"].str.replace("8x20x30x6", "1x1x1x6"), bytes=work["bytes"] / 8)
+    left = merge_normalizations(single, TOY, work).work
+    assert (left["calls"] == 0).tolist() == (merge_normalizations(work, TOY).work["calls"] == 0).tolist()
+    assert left["bytes"].sum() == merge_normalizations(work, TOY).work["bytes"].sum() / 8

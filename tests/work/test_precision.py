@@ -19,7 +19,7 @@ Row = dict[str, object]
 FORWARD: Row = {"op_type": "MatMul", "shapes": "8x16;16x4", "output_shapes": "8x4", "phase": "forward"}  # weights 16x4
 BACKWARD: Row = {"op_type": "MatMul", "shapes": "16x8;8x4", "phase": "backward"}
 RELU: Row = {"op_type": "Relu", "shapes": "8x4", "phase": "forward"}
-SOFTMAX: Row = {"op_type": "Softmax", "shapes": "8x4", "phase": "forward"}
+SOFTMAX: Row = {"op_type": "aten::softmax", "shapes": "8x4", "phase": "forward"}
 UPDATE: Row = {"op_type": "ApplyGradientDescent", "shapes": "16x4;1;16x4", "phase": "optimizer"}
 RELU_SHAPES: Row = {"shapes": "8x4;8x4", "output_shapes": "8x4"}
 FORMATS = (("fp32", "bf16"), ("bf16", "fp32"), ("other", "fp32"))
@@ -72,23 +72,32 @@ def of_norm(op: str, phase: str = "forward", op_type: str = "Mul") -> Row:
 
 def test_a_normalization_made_of_several_ops_stays_as_a_whole() -> None:
     """As Keras has it: its input is cast to fp32 and its output back, and so are the gradients."""
+    relu: Row = {"op_type": "Relu", **IMAGES, "phase": "forward"}
     rows, casts, notes = convert(
         FORWARD,
+        {**relu, "op": "image"},
         of_norm("net/norm_1/moments/SquaredDifference", op_type="SquaredDifference"),
         of_norm("net/norm_1/batchnorm/mul_1"),
-        of_norm("net/layer/moments/mean", op_type="Mean"),
-        of_norm("net/layer/mul_1"),  # a layer normalization has no scope of its own for the rest
+        {**relu, "op": "next"},
+        {"op": "last/grad", "op_type": "ReluGrad", **IMAGES, "phase": "backward"},
         of_norm("gradient_tape/net/norm_1/batchnorm/mul_1/Mul", "backward"),
-        of_norm("net/mul"),
+        of_norm("gradient_tape/net/mul", "backward"),
         BACKWARD,
     )
-    assert list(rows["precision"]) == ["bf16", *["fp32"] * 5, "bf16", "bf16"]
+    assert list(rows["precision"]) == ["bf16", "bf16", "fp32", "fp32", "bf16", "bf16", "fp32", "bf16", "bf16"]
     around = casts[casts.index.str.startswith("casts around")]
     assert around["bytes"].to_dict() == {
         f"casts around {layer}": 2 * 8 * 4 * 4 * 2 * (4 + 2)  # in to fp32, out to bf16
-        for layer in ("net/norm_1", "net/layer", "gradients of net/norm_1")
+        for layer in ("net/norm_1", "gradients of net/norm_1")
     }
+    assert list(around["calls"]) == [2, 2]
     assert "moments and normalizations by them" in str(notes)
+
+
+def test_a_layer_normalization_has_no_scope_of_its_own_for_the_rest() -> None:
+    row = of_norm("net/layer/moments/mean", op_type="Mean")
+    rows, _, _ = convert(FORWARD, row, of_norm("net/layer/mul_1"), of_norm("net/mul"), BACKWARD)
+    assert list(rows["precision"]) == ["bf16", "fp32", "fp32", "bf16", "bf16"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +159,7 @@ def test_a_table_of_embeddings_is_not_cast() -> None:
     rows, casts, _ = convert(table, *STEP, workload=workload)
     assert rows["precision"].iloc[0] == "fp32"
     assert casts.loc["cast of weights of 64 elements, fp32 to bf16", "bytes"] == 64 * 6
-    assert len(casts) == 3
+    assert list(casts.index[2:]) == ["casts around op0", "casts around op3"]  # of what it writes, for the product
 
 
 def test_a_convolution_casts_its_kernel() -> None:
@@ -229,6 +238,29 @@ def test_products_that_are_narrow_already_have_their_casts() -> None:
     workload = Workload(name="toy", precision="fp32", parameters=16 * 4 + 32 * 4 + 8)
     _, casts, _ = convert(narrow, FORWARD, BACKWARD, workload=workload)
     assert casts["bytes"].tolist() == [16 * 4 * 6, 16 * 4 * 6]
+
+
+@pytest.mark.parametrize(("to", "left"), [("bf16", 0.0), ("fp32", 0.0), ("fp16", 1.0)])
+def test_formats_with_the_range_of_fp32_need_no_loss_scaling(to: str, left: float) -> None:
+    narrow: list[Row] = [{**row, "precision": "fp16"} for row in (FORWARD, BACKWARD)]
+    names = ("aten::_amp_foreach_non_finite_check_and_unscale_", "IsFinite")
+    scaling: list[Row] = [{"op_type": name, "shapes": "16x4", "phase": "optimizer"} for name in names]
+    rows, _, notes = convert(*narrow, *scaling, UPDATE, to=to)
+    assert list(rows["bytes"].iloc[2:4] > 0) == [left > 0] * 2
+    assert list(rows["calls"].fillna(1.0).iloc[2:]) == [left, left, 1.0]
+    assert any("loss scaling" in note for note in notes) == (left == 0)
+
+
+def test_loss_scaling_that_is_not_added_is_noted() -> None:
+    narrow: list[Row] = [{**row, "precision": "bf16"} for row in (FORWARD, BACKWARD)]
+    assert any("no ops of loss scaling are added" in note for note in convert(*narrow, UPDATE, to="fp16")[2])
+    assert not any("loss scaling" in note for note in convert(*STEP, to="fp16")[2])  # its casts hold it
+
+
+def test_a_step_given_as_layers_may_also_be_held_in_the_narrow_format() -> None:
+    of_layers = [{**row, "time_s": 0.0} for row in STEP]
+    assert any("'precision: bf16' in layers.yaml is another" in note for note in convert(*of_layers)[2])
+    assert not any("layers.yaml" in note for note in convert(*STEP)[2])
 
 
 def test_only_casts_between_mixed_formats_are_removed() -> None:
@@ -353,14 +385,15 @@ def test_host_input_and_collectives_stay() -> None:
 
 
 KEPT_NAMES = (
-    "Softmax LogSoftmax SparseSoftmaxCrossEntropyWithLogits aten::_softmax aten::_log_softmax_backward_data Exp Pow "
+    "SparseSoftmaxCrossEntropyWithLogits aten::_softmax aten::_log_softmax_backward_data Exp Pow "
     "aten::pow aten::exp aten::log aten::native_layer_norm aten::native_layer_norm_backward aten::nll_loss_forward "
-    "aten::mse_loss aten::binary_cross_entropy_with_logits aten::sum aten::cumsum aten::prod aten::rsqrt LayerNorm "
-    "aten::native_group_norm Sum exponential log-plus-one aten::softplus"
+    "aten::mse_loss aten::binary_cross_entropy_with_logits aten::sum aten::cumsum aten::prod aten::rsqrt "
+    "aten::native_group_norm aten::softmax Sum exponential log-plus-one aten::softplus"
 )
 NARROWED_NAMES = (
-    "Relu Mul AddV2 MaxPool BiasAddGrad aten::relu aten::native_batch_norm aten::gelu aten::native_dropout aten::add_ "
-    "aten::max_pool2d_with_indices FusedBatchNormV3 aten::expand_copy maximum Expm1Like aten::tanh SelectV2 aten::mean"
+    "Relu Mul Softmax LogSoftmax AddV2 MaxPool BiasAddGrad aten::relu aten::native_batch_norm aten::gelu "
+    "aten::native_dropout aten::add_ aten::max_pool2d_with_indices FusedBatchNormV3 aten::expand_copy maximum "
+    "Expm1Like aten::tanh SelectV2 aten::mean"
 )
 
 

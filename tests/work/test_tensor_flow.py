@@ -9,7 +9,8 @@ from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
 from estimator.work.casts import remove_casts
-from estimator.work.tensor_flow import flowing_tensors, has_flow
+from estimator.work.edges import has_flow
+from estimator.work.tensor_flow import flowing_tensors
 
 WORKLOAD = Workload(name="own", batch_size=10)
 KB = 10 * 25 * 4.0  # of one tensor of activations, and of the data

@@ -135,6 +135,14 @@ def is_update(ops: pd.DataFrame) -> pd.Series:
     return _by_rule(ops, lambda rule: rule.properties.direction == "update" or rule.operator == "assign")
 
 
+def is_loss_scaling(ops: pd.DataFrame) -> pd.Series:
+    """Rows that scale gradients back or look for overflows among them, as training in fp16 does."""
+    in_tensorflow = _matches(ops["op_type"], tensorflow.LOOKS_FOR_OVERFLOW) & (ops["phase"] == "optimizer").fillna(
+        False
+    )
+    return _by_rule(ops, lambda rule: rule.operator == "amp_update") | in_tensorflow
+
+
 def is_variable(ops: pd.DataFrame) -> pd.Series:
     """Rows that are or read a variable."""
     return _by_rule(ops, lambda rule: rule.operator == "variable")

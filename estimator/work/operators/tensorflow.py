@@ -18,6 +18,7 @@ LIBRARY_SCOPE = "library"  # in place of that scope, of a layer that runs as a l
 GRADIENT_SUM = r"((Stateful)?PartitionedCall(_\d+)?/)*(gradients(_\d+)?/)?AddN(_\d+)?"  # of a tape, and of tf.gradients
 REWRITTEN_SUM = r".*/ArithmeticOptimizer/AddOpsRewrite_\w+"
 TEMPORARY = "/tmp_var"  # in the names of variables that sum gradients of activations as well
+LOOKS_FOR_OVERFLOW = "IsFinite"  # among gradients, where the loss is scaled
 WRITES_VARIABLE = r"Assign\w*|(Resource)?(Sparse)?Apply\w+"  # nothing reads it in the same step
 
 RULES = (
