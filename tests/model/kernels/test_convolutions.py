@@ -52,9 +52,7 @@ def resnet(precision: str) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def busy(
-    *rows: dict[str, object], device: DeviceSpec = DEVICE, coefficients: Coefficients = COEFFICIENTS
-) -> Floats:
+def busy(*rows: dict[str, object], device: DeviceSpec = DEVICE, coefficients: Coefficients = COEFFICIENTS) -> Floats:
     """Time of one call of each row [s] without its launch."""
     inputs = KernelInputs.on_device(pd.DataFrame(rows), device, coefficients)
     return KERNEL_MODELS["convolution"].busy_time(inputs).time_s
@@ -80,9 +78,7 @@ def test_a_shape_that_took_longer_elsewhere_takes_longer(longer: float) -> None:
 @pytest.mark.parametrize(("device", "precision"), ON_DEVICES)
 def test_no_time_rises_with_a_higher_peak_or_bandwidth(device: DeviceSpec, precision: str, rate: str) -> None:
     """Though nothing else of the device changes; its power limit neither, so that it may stay as it is."""
-    one, more, most = (
-        busy(*resnet(precision), device=faster(device, factor, [rate])) for factor in (1.0, 1.5, 4.0)
-    )
+    one, more, most = (busy(*resnet(precision), device=faster(device, factor, [rate])) for factor in (1.0, 1.5, 4.0))
     assert (more <= one * (1 + 1e-12)).all()
     assert (most <= more * (1 + 1e-12)).all()
 
