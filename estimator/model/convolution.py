@@ -13,28 +13,40 @@ from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.convolution_algorithms import ALGORITHMS, Machine
 from estimator.model.convolution_coefficients import ConvolutionCoefficients
 from estimator.model.convolution_passes import ConvPasses
-from estimator.model.hardware import Hardware, number
+from estimator.model.gemm import DEFAULT_UNITS
+from estimator.model.hardware import Hardware
 
 LANES = 128  # fp32 lanes of one unit, as in an SM of Maxwell, whose tiles the kernels use
-TYPICAL_CLOCK = 1.4e9  # [Hz] where a device file gives none
-TYPICAL_UNITS = 32  # where a device file gives neither an fp32 peak nor, of a GPU, how many units there are
+CORE_LANES = 8  # of a processor's core whose file gives no FLOP per clock: one vector of AVX2
+PIPES = 2  # vector units of a processor's core; one tile feeds them, as its sums do not wait for each other
+MATRIX_UNITS = 32  # units that a device of matrix units counts as, whose file gives no fp32 peak
 
 
 @dataclass(frozen=True)
 class Library:
     """The capabilities of a device's library."""
 
-    lanes: Floats  # fp32 multiply-adds in one cycle
+    lanes: Floats  # fp32 multiply-adds in one cycle that need tiles of their own
     transforms: Flags  # whether it has Winograd's and FFT kernels
 
 
 def library_of(device: DeviceSpec) -> Library:
     """The library of a device, guessed from its file. On processors made of cores it convolves directly."""
-    peak, clock = number(device.peak_of("fp32").vector), number(device.boost_clock or device.base_clock)
-    lanes = peak / (2.0 * (TYPICAL_CLOCK if np.isnan(clock) else clock))
-    units = device.compute_units.value if device.is_gpu and device.compute_units else TYPICAL_UNITS
-    known_lanes = float(units * LANES) if np.isnan(lanes) else lanes
-    return Library(np.array([known_lanes]), np.array([not device.is_processor]))
+    return Library(np.array([_lanes(device)]), np.array([not device.is_processor]))
+
+
+def _lanes(device: DeviceSpec) -> float:
+    """The fp32 lanes of a device: its compute units times those of one, half of its ``flop_per_clock``.
+
+    Of a processor's core only those of one vector unit of PIPES count. No rate is asked for: of two devices with as
+    many lanes, the one with the higher peak has the faster units.
+    """
+    peak = device.peak_of("fp32").vector
+    if peak is None and not device.is_gpu:
+        return float(MATRIX_UNITS * LANES)
+    units = device.compute_units.value if device.compute_units else DEFAULT_UNITS
+    typical, pipes = (CORE_LANES, PIPES) if device.is_processor else (LANES, 1)
+    return units * (peak.flop_per_clock / 2.0 / pipes if peak and peak.flop_per_clock else typical)
 
 
 def convolution_times(

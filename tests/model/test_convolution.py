@@ -14,6 +14,7 @@ from estimator.model.convolution import Library, convolution_times, library_of
 from estimator.model.convolution_coefficients import ConvolutionCoefficients, Shares
 from estimator.model.convolution_passes import PASSES, conv_passes
 from estimator.model.hardware import Hardware
+from tests.conftest import make_device
 from tests.model.convolution_rows import row
 
 SHIPPED = shipped().convolution
@@ -43,10 +44,11 @@ def windowed(window: tuple[int, int, int]) -> dict[str, int]:
 
 
 def time(
-    rows: pd.DataFrame, coefficients: ConvolutionCoefficients, scale: float = 1.0, *, transforms: bool = True
-) -> Floats:
+    rows: pd.DataFrame, coefficients: ConvolutionCoefficients, scale: float = 1.0, *, transforms: bool = True,
+    lanes: float = 5120.0,
+) -> Floats:  # fmt: skip
     tensor = rows["precision"].eq("fp16").to_numpy()
-    hardware, library = device(scale, bool(tensor[0])), Library(np.array([5120.0]), np.array([transforms]))
+    hardware, library = device(scale, bool(tensor[0])), Library(np.array([lanes]), np.array([transforms]))
     return convolution_times(conv_passes(rows, tensor), hardware, 0.95 * hardware.peak, library, coefficients)
 
 
@@ -79,6 +81,19 @@ def test_doubling_peak_and_bandwidth_halves_the_time(
         precision=precision, conv_h=size, conv_w=size, conv_c=channels, **{"pass": direction}, **windowed(window)
     )
     assert time(rows, coefficients, scale=2.0) == pytest.approx(time(rows, coefficients) / 2)
+
+
+@given(COEFFICIENTS, DIRECTION, PRECISION, WINDOW, SIZE, CHANNELS, st.floats(1.0, 8.0))
+def test_more_units_as_fast_as_the_rest_never_take_longer(
+    coefficients: ConvolutionCoefficients, direction: str, precision: str, window: tuple[int, int, int], size: int,
+    channels: int, more: float,
+) -> None:  # fmt: skip
+    """Of as fast a memory for each of them. At one peak more units may take longer: each of them is slower."""
+    rows = row(
+        precision=precision, conv_h=size, conv_w=size, conv_c=channels, **{"pass": direction}, **windowed(window)
+    )
+    many = time(rows, coefficients, scale=more, lanes=5120.0 * more)
+    assert many <= time(rows, coefficients) * (1 + 1e-9)
 
 
 @given(
@@ -146,7 +161,27 @@ def test_processors_made_of_cores_convolve_directly() -> None:
     gpu, cores = library_of(load_device("v100-sxm2-16gb")), library_of(load_device("xeon-phi-7250"))
     assert gpu.transforms.all()
     assert not cores.transforms.any()
-    assert gpu.lanes == pytest.approx(5120, rel=0.02)  # 80 SMs of 64 lanes
+
+
+@pytest.mark.parametrize(
+    ("fields", "lanes"),
+    [
+        ({"compute_unit": "SM", "compute_units": 80}, 80 * 128),
+        ({"compute_unit": "SM", "compute_units": 80, "peak": {"bf16": {"tensor": "90 TFLOP/s"}}}, 80 * 128),
+        ({"compute_unit": "core", "compute_units": 12}, 12 * 8),
+        ({"compute_unit": "MXU", "compute_units": 8, "peak": {"bf16": {"tensor": "90 TFLOP/s"}}}, 32 * 128),
+        ({"compute_unit": "core"}, 80 * 8),
+        ({}, 80 * 128),
+    ],
+)
+def test_lanes_are_those_of_the_units(fields: dict[str, object], lanes: float) -> None:
+    assert library_of(make_device(**fields)).lanes == [lanes]
+
+
+def test_lanes_of_a_unit_are_half_its_flop_per_clock() -> None:
+    """An SM of Volta has 64, a core with two AVX-512 units twice 16, which one tile feeds."""
+    assert library_of(load_device("v100-sxm2-16gb")).lanes == [80 * 64]
+    assert library_of(load_device("xeon-phi-7250")).lanes == [68 * 16]
 
 
 def test_transforms_move_at_a_share_of_the_bandwidth_of_their_own() -> None:

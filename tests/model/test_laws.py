@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import bounds
-from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Sourced, Workload
+from estimator.core.types import DeviceSpec, Prediction, Profile, RunPlan, Workload
 from estimator.devices import load_device
 from estimator.pipeline.step import estimate, predict_step
 from estimator.profiles import canonical, read_profile
 from estimator.work import count_work
 from tests.conftest import ROOT, make_device, make_measurements, make_ops
-from tests.model.toy import predict_on
+from tests.model.toy import faster, predict_on
 
 NONE = make_measurements([])
 PROFILES = ROOT / "profiles"
@@ -49,20 +49,6 @@ def test_doubling_every_peak_and_bandwidth_halves_every_time_less_latency(dims: 
     assert np.array_equal(one.launch, two.launch)
 
 
-def doubled(device: DeviceSpec) -> DeviceSpec:
-    """The device with every peak, its bandwidth and the power that feeds them twice as high."""
-
-    def twice(value: Sourced | None) -> Sourced | None:
-        return value and value.model_copy(update={"value": 2 * value.value})
-
-    peaks = {
-        precision: rates.model_copy(update={"vector": twice(rates.vector), "tensor": twice(rates.tensor)})
-        for precision, rates in device.peak.items()
-    }
-    rest = {name: twice(getattr(device, name)) for name in ("memory_bandwidth", "power_limit")}
-    return device.model_copy(update={"peak": peaks, **rest})
-
-
 @pytest.mark.parametrize(
     ("name", "precision"), [("p4", "fp32"), ("v100-sxm2-16gb", "fp16"), ("h100-sxm5-80gb", "bf16"), ("mi100", "fp32")]
 )
@@ -70,7 +56,7 @@ def doubled(device: DeviceSpec) -> DeviceSpec:
 @given(dims=PRODUCTS)
 def test_where_power_binds_it_must_double_too(name: str, precision: str, dims: list[tuple[int, int, int]]) -> None:
     device, work = load_device(name), products(dims).assign(precision=precision)
-    one, two = (on(each, work) for each in (device, doubled(device)))
+    one, two = (on(each, work) for each in (device, faster(device, 2.0)))
     assert np.allclose(two.samples[0] - two.launch[0], (one.samples[0] - one.launch[0]) / 2, rtol=1e-12)
 
 
@@ -192,7 +178,7 @@ def test_no_shipped_profile_has_unchanged_device_time_on_an_accelerator(dump: st
 def test_doubling_every_rate_halves_a_proportional_time(dims: list[tuple[int, int, int]]) -> None:
     source, work = make_device(name="source", peak={"fp32": "2 TFLOP/s"}), products(dims).drop(columns=[*"mnk"])
     work = count_work(work[["op", "op_type", "time_s"]], Workload(name="toy")).work
-    one, two = (predict_on(work, device, NONE, source=source) for device in (make_device(), doubled(make_device())))
+    one, two = (predict_on(work, device, NONE, source=source) for device in (make_device(), faster(make_device(), 2.0)))
     assert set(one.ops["method"]) == {"proportional"}
     assert two.samples == pytest.approx(one.samples / 2, rel=1e-12)
 

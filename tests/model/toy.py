@@ -1,10 +1,10 @@
 """Toy devices, their measurements, and what is predicted by them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pandas as pd
 
-from estimator.core.types import DeviceSpec, Prediction, RunPlan, Workload
+from estimator.core.types import DeviceSpec, Prediction, RunPlan, Sourced, Workload
 from estimator.devices.measurements.tables import check_rows
 from estimator.model import SourceRun, TargetDevice, predict
 from estimator.work import convert_precision, count_work
@@ -15,6 +15,21 @@ ROW = (1024, 512, 2048, "n", "t", 3e-4)
 SLOW = (1024, 512, 2048, "n", "t", 6e-4)
 SHAPE: dict[str, object] = {"m": 1024, "n": 512, "k": 2048}
 NEAR: dict[str, object] = {**SHAPE, "m": 1032}
+RATES = ("vector", "tensor", "memory_bandwidth", "power_limit")
+
+
+def faster(device: DeviceSpec, factor: float, rates: Collection[str] = RATES) -> DeviceSpec:
+    """The device with these rates times a factor: all of them, and the power that feeds them, where none are named."""
+
+    def scaled(value: Sourced | None, rate: str) -> Sourced | None:
+        return value.model_copy(update={"value": factor * value.value}) if value and rate in rates else value
+
+    peaks = {
+        precision: peak.model_copy(update={rate: scaled(getattr(peak, rate), rate) for rate in ("vector", "tensor")})
+        for precision, peak in device.peak.items()
+    }
+    rest = {rate: scaled(getattr(device, rate), rate) for rate in ("memory_bandwidth", "power_limit")}
+    return device.model_copy(update={"peak": peaks, **rest})
 
 
 def table(*rows: tuple[int, int, int, str, str, float]) -> pd.DataFrame:
