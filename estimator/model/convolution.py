@@ -17,8 +17,7 @@ from estimator.model.gemm import DEFAULT_UNITS
 from estimator.model.hardware import Hardware
 
 LANES = 128  # fp32 lanes of one unit, as in an SM of Maxwell, whose tiles the kernels use
-CORE_LANES = 8  # of a processor's core whose file gives no FLOP per clock: one vector of AVX2
-PIPES = 2  # vector units of a processor's core; one tile feeds them, as its sums do not wait for each other
+CORE_LANES = 16  # of a processor's core whose file gives no FLOP per clock: two vectors of AVX2
 MATRIX_UNITS = 32  # units that a device of matrix units counts as, whose file gives no fp32 peak
 
 
@@ -26,7 +25,7 @@ MATRIX_UNITS = 32  # units that a device of matrix units counts as, whose file g
 class Library:
     """The capabilities of a device's library."""
 
-    lanes: Floats  # fp32 multiply-adds in one cycle that need tiles of their own
+    lanes: Floats  # fp32 multiply-adds in one cycle
     transforms: Flags  # whether it has Winograd's and FFT kernels
 
 
@@ -36,17 +35,16 @@ def library_of(device: DeviceSpec) -> Library:
 
 
 def _lanes(device: DeviceSpec) -> float:
-    """The fp32 lanes of a device: its compute units times those of one, half of its ``flop_per_clock``.
+    """The fp32 multiply-adds of a device in one cycle: its compute units times those of one, ``flop_per_clock`` / 2.
 
-    Of a processor's core only those of one vector unit of PIPES count. No rate is asked for: of two devices with as
-    many lanes, the one with the higher peak has the faster units.
+    No rate is asked for: of two devices with as many lanes, the one with the higher peak has the faster units.
     """
     peak = device.peak_of("fp32").vector
     if peak is None and not device.is_gpu:
         return float(MATRIX_UNITS * LANES)
     units = device.compute_units.value if device.compute_units else DEFAULT_UNITS
-    typical, pipes = (CORE_LANES, PIPES) if device.is_processor else (LANES, 1)
-    return units * (peak.flop_per_clock / 2.0 / pipes if peak and peak.flop_per_clock else typical)
+    typical = CORE_LANES if device.is_processor else LANES
+    return units * (peak.flop_per_clock / 2.0 if peak and peak.flop_per_clock else typical)
 
 
 def convolution_times(

@@ -168,9 +168,9 @@ def test_processors_made_of_cores_convolve_directly() -> None:
     [
         ({"compute_unit": "SM", "compute_units": 80}, 80 * 128),
         ({"compute_unit": "SM", "compute_units": 80, "peak": {"bf16": {"tensor": "90 TFLOP/s"}}}, 80 * 128),
-        ({"compute_unit": "core", "compute_units": 12}, 12 * 8),
+        ({"compute_unit": "core", "compute_units": 12}, 12 * 16),
         ({"compute_unit": "MXU", "compute_units": 8, "peak": {"bf16": {"tensor": "90 TFLOP/s"}}}, 32 * 128),
-        ({"compute_unit": "core"}, 80 * 8),
+        ({"compute_unit": "core"}, 80 * 16),
         ({}, 80 * 128),
     ],
 )
@@ -179,9 +179,9 @@ def test_lanes_are_those_of_the_units(fields: dict[str, object], lanes: float) -
 
 
 def test_lanes_of_a_unit_are_half_its_flop_per_clock() -> None:
-    """An SM of Volta has 64, a core with two AVX-512 units twice 16, which one tile feeds."""
+    """An SM of Volta has 64, a core with two AVX-512 units 32."""
     assert library_of(load_device("v100-sxm2-16gb")).lanes == [80 * 64]
-    assert library_of(load_device("xeon-phi-7250")).lanes == [68 * 16]
+    assert library_of(load_device("xeon-phi-7250")).lanes == [68 * 32]
 
 
 def test_transforms_move_at_a_share_of_the_bandwidth_of_their_own() -> None:
