@@ -104,6 +104,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "specification-unverified": "a number of a device is used that nobody read again in its source",
     "specification-waived": "a number of a device is used that breaks a check of the catalogue, which is waived",
     "stragglers": "how far devices of one kind differ",
+    "updates-joined": "an optimizer's update is launched for many tensors at once, as the framework does on the target",
 }
 CODES: dict[Kind, dict[str, str]] = {"warning": WARNINGS, "left-open": LEFT_OPEN, "assumption": ASSUMPTIONS}
 MEANINGS = WARNINGS | LEFT_OPEN | ASSUMPTIONS

@@ -1,7 +1,8 @@
 """What the host of the target's step does: a declared scenario, never carried silently.
 
 An accelerator's profile shows the pace at which its host launched; another host is taken to keep it, more or less. What
-a processor did beside its ops says nothing of an accelerator's host: there the framework's dispatch stands for it.
+a processor did beside its ops, and what the framework did there around them, says nothing of an accelerator's host:
+there the framework's dispatch stands for it.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def host_scenario(
         dispatch_s=framework.interval_s[1] if framework else None,
         other_stack=other_stack,
         kernels=draw("step.stack", *OTHER_STACK, plan.draws, plan.seed) if other_stack or not profile.ran else 1.0,
-        host_ops=None if same_host else _factor(plan) * _of_another("host.pace", plan, other_stack),
+        host_ops=_host_ops(plan, framework, other_stack, same_host),
         input_ops=None if same_device else _of_another("input.pace", plan, other_stack),
         input=plan.input or ("none" if plan.host == "none" else "carried"),
         notes=tuple(notes),
@@ -120,7 +121,7 @@ def in_scenario(prediction: Prediction, scenario: HostScenario) -> Prediction:
         launch[:, rows] *= factor[:, None]
         low, mid, high = bounds(samples[:, rows])
         ends = {"low_s": np.where(high > low, low, np.nan), "high_s": np.where(high > low, high, np.nan)}
-        method = LEFT_OUT if name in scenario.left_out else CARRIED
+        method = CARRIED if factor.any() else LEFT_OUT
         ops = _with_values(ops, rows, {"target_time_s": mid, **ends, "method": method})
         ceiling_s[rows] = high
     return replace(prediction, ops=ops, samples=samples, launch=launch, ceiling_s=ceiling_s)
@@ -155,6 +156,16 @@ def _pace(plan: RunPlan, framework: FrameworkDispatch | None, run: Floats, same_
     return _factor(plan) * (run if same_host else run * draw("host.pace", *PACE, plan.draws, plan.seed))
 
 
+def _host_ops(plan: RunPlan, framework: FrameworkDispatch | None, other_stack: bool, same_host: bool) -> Floats | None:
+    """What the host's own ops take, as multiples of the profile's; None where they take its own.
+
+    A framework's launches hold what its host does around them: nothing is left of a processor's.
+    """
+    if framework:
+        return np.zeros(1 + plan.draws)
+    return None if same_host else _factor(plan) * _of_another("host.pace", plan, other_stack)
+
+
 def _factor(plan: RunPlan) -> float:
     """How many times as long the host takes by a plan."""
     return plan.host if isinstance(plan.host, float) else 1.0
@@ -180,7 +191,11 @@ def _host_notes(plan: RunPlan, framework: FrameworkDispatch | None, other_stack:
         low, mid, high = (1e6 * each for each in framework.interval_s)
         text = f"{framework.framework} launches an op every {mid:g} us (assumed, {low:g} to {high:g})"
         factor = f", times {plan.host:g}" if isinstance(plan.host, float) else ""
-        reason = "the processor's idle time is dropped" if ran else "nothing ran, so that no host was profiled"
+        reason = (
+            "the processor's idle time and its host ops are dropped"
+            if ran
+            else "nothing ran, so that no host was profiled"
+        )
         yield Note("host-dispatch", f"{reason}; {text}{factor}")
     elif other_stack and ran:
         text = "the host takes the processor's idle time, in which none of its ops ran, after the device's ops"

@@ -3,7 +3,9 @@
 Sources: TensorFlow 2.4 release notes and tf.config.experimental.enable_tensor_float_32_execution (products and
 convolutions in TF32 from Ampere on); PyTorch documentation, "CUDA semantics" (convolutions in TF32, products in fp32);
 JAX documentation, jax_default_matmul_precision (TF32 on GPUs); TensorFlow's guide on Grappler (its layout optimizer, on
-by default, converts chains of ops to channels first on GPUs, but for narrow formats and TF32).
+by default, converts chains of ops to channels first on GPUs, but for narrow formats and TF32); PyTorch documentation,
+torch.optim (``foreach`` by default where all parameters are on an accelerator) and ATen's MultiTensorApply.cuh (64
+tensors in a kernel over two lists).
 """
 
 from __future__ import annotations
@@ -24,18 +26,20 @@ SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; o
 
 @dataclass(frozen=True)
 class FrameworkDefaults:
-    """The op classes whose fp32 products run in TF32, the layout of images in the library, and whether the library has
-    a kernel for a batch normalization that runs op by op on a processor.
+    """The op classes whose fp32 products run in TF32, the layout of images in the library, whether the library has a
+    kernel for a batch normalization that runs op by op on a processor, and how many tensors an accelerator's kernel of
+    the optimizer's update takes.
     """
 
     tf32_classes: tuple[str, ...] = ()
     layout: Layout = "none"
     library_normalization: bool = False
+    update_tensors: int = 1
 
 
 FRAMEWORKS = {
     "tensorflow": FrameworkDefaults(PRODUCTS, "converted", library_normalization=True),
-    "torch": FrameworkDefaults(("convolution",)),
+    "torch": FrameworkDefaults(("convolution",), update_tensors=64),
     "jax": FrameworkDefaults(PRODUCTS),
 }
 
@@ -88,6 +92,11 @@ def has_library_normalization(workload: Workload, target: DeviceSpec) -> bool:
     on any accelerator.
     """
     return _defaults(workload).library_normalization and not target.is_processor
+
+
+def tensors_of_update(workload: Workload, target: DeviceSpec) -> int:
+    """How many tensors the framework updates with one kernel on the target, where a processor updated one by one."""
+    return 1 if target.is_processor else _defaults(workload).update_tensors
 
 
 def unit_note(target: DeviceSpec) -> tuple[Note, ...]:

@@ -10,7 +10,13 @@ from estimator.core.notes import Note
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Fusion, Profile, RunPlan, Workload
 from estimator.work.count import count_work
-from estimator.work.framework_defaults import has_library_normalization, image_layout, product_format, unit_note
+from estimator.work.framework_defaults import (
+    has_library_normalization,
+    image_layout,
+    product_format,
+    tensors_of_update,
+    unit_note,
+)
 from estimator.work.fusion import fuse
 from estimator.work.layout import convert_layout
 from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks, states_ranks
@@ -18,6 +24,7 @@ from estimator.work.normalization import merge_normalizations
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
 from estimator.work.training_array import fuse_trainings
+from estimator.work.update_launches import join_updates
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,9 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
+    joined = join_updates(merged.work, tensors_of_update(workload, target) if from_processor else 1)
     converted = convert_precision(
-        merged.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
+        joined.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
     )
     fused = fuse(converted.work, workload, plan.fusion)
     laid_out = convert_layout(fused.work, workload, layout)
@@ -59,7 +67,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     is_other = profile.ran and (resized.changed or all_trainings.changed)
     alike = replace(plan, batch=None, trainings=1)
 
-    transforms = (resized, merged, converted, fused, laid_out, all_trainings)
+    transforms = (resized, merged, joined, converted, fused, laid_out, all_trainings)
     return WorkOnTarget(
         profiled=addressed.work,
         work=all_trainings.work,

@@ -44,7 +44,16 @@ def test_a_processors_profile_gets_the_frameworks_launches_on_an_accelerator() -
     assert (found.name, found.dispatch_s) == ("dispatch", mid)
     assert bounds(found.pace * mid) == pytest.approx([low, mid, high], rel=0.1)
     assert bounds(np.asarray(found.kernels)) == pytest.approx(OTHER_STACK, rel=0.05)
-    assert "the processor's idle time is dropped" in found.notes[0].text
+    assert "the processor's idle time and its host ops are dropped" in found.notes[0].text
+
+
+def test_a_frameworks_launches_hold_what_its_host_does_around_them() -> None:
+    """What a framework does on a processor around its ops is no time of an accelerator beside its launches."""
+    before, launches = predicted(), scenario("/host:CPU", draws=1)
+    found = in_scenario(before, launches)
+    assert (found.samples[:, 6].tolist(), found.ops["method"][6]) == ([0.0, 0.0], "none")
+    kept = in_scenario(before, scenario("/host:CPU", "profile", draws=1))
+    assert kept.samples[:, 6].tolist() == before.samples[:, 6].tolist()
 
 
 def test_kernels_of_a_processor_are_not_those_of_pytorch_on_an_accelerator() -> None:

@@ -10,6 +10,7 @@ from estimator.work.framework_defaults import (
     has_library_normalization,
     image_layout,
     product_format,
+    tensors_of_update,
     unit_note,
 )
 from estimator.work.precision import PRODUCTS
@@ -104,3 +105,10 @@ def test_what_is_built_on_a_framework_does_as_it_does() -> None:
 )  # fmt: skip
 def test_whether_the_framework_normalizes_by_the_targets_library(workload: Workload, device: str, has: bool) -> None:
     assert has_library_normalization(workload, load_device(device)) is has
+
+
+@pytest.mark.parametrize(
+    ("workload", "device", "tensors"), [(TORCH, "h100", 64), (TORCH, "epyc-7763", 1), (KERAS, "h100", 1)]
+)
+def test_pytorch_updates_many_tensors_at_once_on_an_accelerator(workload: Workload, device: str, tensors: int) -> None:
+    assert tensors_of_update(workload, load_device(device)) == tensors
