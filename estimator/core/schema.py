@@ -40,7 +40,8 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "the profile was taken on it: the profiled time",
     "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
     "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
-    "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both)",
+    "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both, "
+    "or both run kernels of one vendor)",
     "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",
     "proportional": "no usable shapes: the source's time × a ratio of the devices' rates, or that of the modelled ops",
     "dispatch": "no op's time: waits for launches, at a pace that is assumed for the target's framework",

@@ -41,7 +41,7 @@ from estimator.model.proportional import (
     ratio_of_step,
 )
 from estimator.model.recorded_messages import are_messages, unsized_times, waits
-from estimator.model.step_factor import StepEstimate, estimate_in_step
+from estimator.model.step_factor import StepEstimate, estimate_in_step, has_common_kernels
 
 CACHES = ("warm", "cold")
 
@@ -231,13 +231,18 @@ def _estimate_step(
 ) -> tuple[StepEstimate, pd.DataFrame]:
     """The estimate of the target's step, and the table of its measured shapes.
 
-    It uses the kernels of both devices where one library was measured on both, else those of the target alone.
+    It uses the kernels of both devices where one library was measured on both; the models of both, where nothing of the
+    target was measured and both run a vendor's kernels; else those of the target alone.
     """
     pair = _common_library_ops(work, source, target)
     if pair:
         return estimate_in_step(*pair), pair[1].tables["warm"]
     rows = rows_for_ops(target.measurements, work)
     table = one_row_per_shape(applicable_rows(rows, cache))
+    if table.empty and source.device is not None and has_common_kernels(source.device, target.device):
+        tables = dict.fromkeys(CACHES, table)
+        on_source = DeviceOps(_profiled_work(work, source), source.device, tables)
+        return estimate_in_step(on_source, DeviceOps(work, target.device, tables), by_models=True), table
     kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}), cache)
     return StepEstimate(kernels, np.ones(len(work)), np.zeros(len(work), dtype=bool)), table
 

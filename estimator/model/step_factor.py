@@ -2,8 +2,9 @@
 
 In a step caches are cold, memory is new, and other ops run at the same time. Where one library was measured on source
 and target, each op's kernel is known on both: its factor on the source is transferred to the target, and so is the
-visible part of its launch. Elsewhere nothing is transferred: what a whole model takes beyond its kernels on one device
-says nothing of another.
+visible part of its launch. Where neither was measured, but both run the kernels of one vendor, the source's times show
+what the model does not know of a kernel. Elsewhere nothing is transferred: what a whole model takes beyond its kernels
+on one device says nothing of another.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from estimator.core.types import Flags, Floats
+from estimator.core.interval import Z
+from estimator.core.schema import MATRIX
+from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.arrays import padded, ratio
 from estimator.model.coefficients import shipped
 from estimator.model.isolated import DeviceOps, KernelEstimate, isolated_time
@@ -48,14 +51,15 @@ class StepEstimate:
     known: Flags  # whether the factor is known from the source's run
 
 
-def estimate_in_step(source: DeviceOps, target: DeviceOps) -> StepEstimate:
+def estimate_in_step(source: DeviceOps, target: DeviceOps, *, by_models: bool = False) -> StepEstimate:
     """Estimate the target's step from the kernels on both devices and the source's step times.
 
-    The first ops of the target are those of the source.
+    The first ops of the target are those of the source. ``by_models``: neither device was measured, so that of a ratio
+    to the source's model only the part holds that is :func:`transferable`.
     """
     count = len(target.work)
     estimate, target_warm = isolated_time(target)
-    _, source_warm = isolated_time(source)
+    on_source, source_warm = isolated_time(source)
     source_cold, target_cold = _cold_times(source, target, source_warm, target_warm)
 
     step_times = StepTimes.of(source.work)
@@ -69,11 +73,49 @@ def estimate_in_step(source: DeviceOps, target: DeviceOps) -> StepEstimate:
     source_busy = without_launch(source_s, hidden * source_launch)
     target_busy = without_launch(target_s, target_hidden * target_launch)
 
-    factor = padded(in_step_factor(step_times, source_busy, target_busy[: len(step_times.own_s)]), count, np.nan)
+    factor = in_step_factor(step_times, source_busy, target_busy[: len(step_times.own_s)])
+    factor = padded(transferable(factor, source, target, on_source.log_std) if by_models else factor, count, np.nan)
     is_known = ~np.isnan(factor)
     factor_on_target = np.where(is_known, factor, 1.0) * ratio(target_s, target_warm)
     kernels = _in_step(estimate, factor_on_target, 1.0 - target_hidden, is_known)
     return StepEstimate(kernels, factor_on_target * ratio(target_busy, target_s), is_known)
+
+
+def has_common_kernels(source: DeviceSpec, target: DeviceSpec) -> bool:
+    """Whether a framework runs the kernels of one vendor's libraries on both devices, and both are accelerators."""
+    vendors = {device.vendor.lower() for device in (source, target) if device.vendor}
+    return not source.is_processor and not target.is_processor and bool(source.vendor) and len(vendors) == 1
+
+
+def transferable(factor: Floats, source: DeviceOps, target: DeviceOps, log_std: Floats) -> Floats:
+    """The part of the ratio of a source's times to its model that holds on the target, from kernels of one vendor.
+
+    On one architecture the same kernels run: the whole ratio holds. On another it is what lies beyond the model's 90 %
+    interval on the source, as smaller ratios are mostly a device's own: with r the logarithm of the ratio,
+    sign(r) · max(abs(r) − z · log_std, 0). Ops in another number format, and products on other units, run other
+    kernels: nothing holds.
+
+    Args:
+        factor: time in the source's step / modelled time of each op of the source.
+        source, target: ops on both devices; the first of the target are those of the source.
+        log_std: standard deviation of the logarithm of the modelled times on the source.
+    """
+    excess = np.log(factor)
+    if source.device.family != target.device.family:
+        excess = np.sign(excess) * np.maximum(np.abs(excess) - Z * log_std, 0.0)
+    return np.where(_runs_same_kernels(source, target), np.exp(excess), np.nan)
+
+
+def _runs_same_kernels(source: DeviceOps, target: DeviceOps) -> Flags:
+    """Whether each op of the source keeps its number format, and runs on the like units of the target."""
+    before, after = source.work, target.work.iloc[: len(source.work)]
+    like_units = {
+        name: (source.device.peak_of(name).tensor is None) == (target.device.peak_of(name).tensor is None)
+        for name in before["precision"].dropna().unique()
+    }
+    on_like_units = before["precision"].map(like_units).fillna(True) | ~before["op_class"].isin(MATRIX)
+    same = before["precision"].fillna("").to_numpy() == after["precision"].fillna("").to_numpy()
+    return np.asarray(same & on_like_units.to_numpy(dtype=bool), dtype=bool)
 
 
 def _launches(ops: DeviceOps) -> Floats:

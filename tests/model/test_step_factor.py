@@ -4,12 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from estimator.core.interval import Z
 from estimator.core.types import Workload
+from estimator.model.isolated import DeviceOps
 from estimator.model.step_factor import (
     StepTimes,
     cold_fraction,
+    has_common_kernels,
     hidden_launch_fraction,
     in_step_factor,
+    transferable,
     without_launch,
 )
 from estimator.work import convert_precision, count_work
@@ -143,3 +147,61 @@ def test_the_hidden_fraction_is_how_much_of_its_launch_an_op_lacks_in_its_step()
     fraction = hidden_launch_fraction(shared, np.full(7, 10.0), launch)
     np.testing.assert_array_equal(fraction, [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     np.testing.assert_array_equal(without_launch(np.array([10.0, 4.0]), np.full(2, 4.0)), [6.0, 0.4])
+
+
+def kernels_of(precision: str = "fp32", time_s: float = 1e-3, **known: object) -> DeviceOps:
+    rows = make_ops({"op_type": "MatMul", "time_s": time_s, **SHAPE})
+    work = count_work(rows, Workload(name="toy", precision=precision)).work
+    return DeviceOps(work, make_device(**known), {})
+
+
+@pytest.mark.parametrize(
+    ("target", "wanted"),
+    [
+        (kernels_of(architecture="one"), 3.0),  # the same kernels
+        (kernels_of(architecture="two"), 3.0 * np.exp(-Z * 0.2)),  # what the model's interval leaves
+        (kernels_of("bf16", architecture="one"), np.nan),  # other kernels
+    ],
+)
+def test_of_the_sources_time_over_its_model_that_part_holds_which_is_the_kernels(
+    target: DeviceOps, wanted: float
+) -> None:
+    source, log_std = kernels_of(architecture="one"), np.array([0.2])
+    assert transferable(np.array([3.0]), source, target, log_std) == pytest.approx([wanted], nan_ok=True)
+    assert transferable(1 / np.array([3.0]), source, target, log_std) == pytest.approx([1 / wanted], nan_ok=True)
+
+
+def test_a_small_ratio_is_the_devices_own() -> None:
+    source, target = (kernels_of(architecture=name) for name in ("one", "two"))
+    assert transferable(np.array([1.3, 0.8]), source, target, np.array([0.2])).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "common"),
+    [
+        ({"vendor": "NVIDIA"}, {"vendor": "nvidia"}, True),
+        ({"vendor": "NVIDIA"}, {"vendor": "AMD"}, False),
+        ({"vendor": "NVIDIA", "compute_unit": "core"}, {"vendor": "NVIDIA"}, False),
+        ({}, {}, False),
+    ],
+)
+def test_accelerators_of_one_vendor_run_common_kernels(
+    source: dict[str, str], target: dict[str, str], common: bool
+) -> None:
+    assert has_common_kernels(make_device(**source), make_device(**target)) == common
+
+
+@pytest.mark.parametrize(("vendor", "ratio"), [("NVIDIA", 1.0), ("AMD", None)])
+def test_a_kernel_that_its_model_does_not_know_takes_as_long_on_the_next_device(
+    vendor: str, ratio: float | None
+) -> None:
+    """Ten times what the model says, on both devices of one architecture; of another vendor the model's own time."""
+    known = {"vendor": "NVIDIA", "architecture": "one", "compute_unit": "SM"}
+    source, target = make_device(name="source", **known), make_device(**{**known, "vendor": vendor})
+    alone, empty = table(ROW).iloc[:0], table(ROW).iloc[:0]
+    rows = make_ops({"op_type": "MatMul", "time_s": 1.0, **SHAPE})
+    work = count_work(rows, Workload(name="toy")).work
+    found = predict_on(work, target, alone, source=source, at_source=empty).ops
+    assert found["method"].tolist() == ["transferred" if ratio else "roofline"]
+    if ratio:
+        assert found["target_time_s"].item() == pytest.approx(ratio, rel=1e-6)
