@@ -19,14 +19,17 @@ from estimator.core.types import ITEMSIZE, Floats, Integers, StepTensors, Worklo
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import is_variable
+from estimator.work.result_sizes import written_elements
 from estimator.work.saved_tensors import ForwardOp, backward_moments, forward_moments, saved_tensors
-from estimator.work.tensors import in_phase, result_elements, written_itemsizes
+from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
-IMAGE = ("conv_n", "conv_k", "conv_z", "conv_p", "conv_q")
 IN_PLACE = re.compile(r"aten::(?!_|copy_)\w+[^_]_")  # PyTorch's ops that write into their first operand
-WITH_INDICES = "pool2d_with_indices"  # of the largest elements, in whole numbers
+OF_TORCH = {  # of ops that PyTorch implements otherwise
+    "pool2d_with_indices": "operand and indices",  # of the largest elements, in whole numbers
+    "aten::clamp_min": "result",  # which aten::relu calls
+}
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
@@ -71,7 +74,7 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
     parsed = shapes.parse_ops(work, workload.batch_size)
     read, written = moved_sizes(work)[0], written_itemsizes(work, workload)
     read = np.where(np.isnan(read), ITEMSIZE[workload.precision], read)
-    results, operands = _of_products(work, result_elements(parsed)), _operands(work, parsed)
+    results, operands = written_elements(work, parsed), _operands(work, parsed)
     in_place = work["op_type"].fillna("").str.fullmatch(IN_PLACE).to_numpy(dtype=bool)
     weights = weights_taken(work.assign(calls=1.0))
     return {
@@ -83,6 +86,7 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
             operator=str(work["operator"].iloc[row]),
             factor=_factor(parsed.ops[parsed.codes[row]]),
             in_place=bool(in_place[row]),
+            flags=_flags(parsed.ops[parsed.codes[row]]) if work["operator"].iloc[row] == "select" else int(results[row]),
             reduces=work["op_class"].iloc[row] == "reduction",
             weights=float(weights[row]),
         )
@@ -92,9 +96,14 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
 
 def _keeps(operator: object, op_type: object) -> str:
     """What an op keeps, in words of kept_tensors.csv."""
-    if isinstance(op_type, str) and op_type.endswith(WITH_INDICES):
-        return "operand and indices"
+    if isinstance(op_type, str) and (rule := [keeps for name, keeps in OF_TORCH.items() if name in op_type]):
+        return rule[0]
     return kept_by_operator().get(str(operator), "")
+
+
+def _flags(op: shapes.Op) -> int:
+    """Elements of the condition of a choice, its first operand."""
+    return math.prod(op.operands[0]) if op.operands and op.operands[0] else 0
 
 
 def _factor(op: shapes.Op) -> int:
@@ -118,15 +127,6 @@ def _order(work: pd.DataFrame, rows: Integers) -> tuple[Integers, Floats]:
         for place in text.split(";")
     ]  # fmt: skip
     return np.array([row for _, row in sorted(calls)], dtype=np.int64), np.ones(len(calls))
-
-
-def _of_products(work: pd.DataFrame, results: Floats) -> Floats:
-    """Elements of each result, those of products and convolutions by their dimensions."""
-    number = {name: work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", *IMAGE)}
-    product = np.nan_to_num(number["batch"], nan=1.0) * number["m"] * number["n"]
-    image = number["conv_n"] * number["conv_k"] * np.nan_to_num(number["conv_z"], nan=1.0)
-    image = image * number["conv_p"] * number["conv_q"]
-    return np.where(np.isnan(product), np.where(np.isnan(image), results, image), product)
 
 
 def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, ...]]:

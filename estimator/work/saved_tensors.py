@@ -35,6 +35,7 @@ class ForwardOp:
     result: int
     operator: str = ""
     factor: int = 0  # elements of a smaller operand that is no weight
+    flags: int = 0  # elements of its mask
     in_place: bool = False
     reduces: bool = False
     weights: float = 0.0  # elements
@@ -79,20 +80,19 @@ class _Tensors:
         taken: list[_Tensor | None] = []
         for elements in op.operands if op.operator not in COPIES else op.operands[:1]:
             siblings = [each for each in previous if each is not None and each.elements == elements]
-            taken.append(siblings[0] if siblings else self._find(elements, [each for each in taken if each]))
+            taken.append(siblings[0] if siblings else self._find(elements, taken, bool(op.weights)))
         for tensor in filter(None, taken):
             tensor.was_read = True
         return taken
 
-    def _find(self, elements: int, taken: Sequence[_Tensor]) -> _Tensor | None:
+    def _find(self, elements: int, taken: Sequence[_Tensor | None], with_weights: bool) -> _Tensor | None:
+        """The tensor that an operand most likely is. Products with weights read a whole one first, even again."""
         same = [each for each in self.written if each.elements == elements and each not in taken]
         whole = [each for each in self.written if _holds(each.elements, elements)]
-        unread = [each for each in same if not each.was_read] + [
-            each for each in whole if not each.was_read or each in taken
-        ]
-        if unread:
-            return max(unread, key=lambda each: each.number)
-        return next(iter(same[-1:] or whole[-1:]), None)
+        unread = [each for each in same if not each.was_read]
+        parts = [each for each in whole if not each.was_read or each in taken]
+        in_turn = (unread, same, parts, whole) if with_weights else (unread, parts, same, whole)
+        return next((found[-1] for found in in_turn if found), None)
 
     def holds(self, elements: int) -> bool:
         """Whether an op wrote a tensor of this size."""
@@ -111,7 +111,8 @@ class _Tensors:
             self.written.remove(operand) if operand in self.written else None
             number = operand.number
         tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator)
-        self.written.append(tensor)
+        if op.result:
+            self.written.append(tensor)
         return tensor
 
 
@@ -154,8 +155,10 @@ def _kept(
     words = op.keeps.split()
     if RESULT in words:
         yield written.number, op.result * op.itemsizes[1]
-    if MASK in words or INDICES in words:
-        yield ("own", number), op.result * (FLAG_BYTES if MASK in words else INDEX_BYTES)
+    if MASK in words:
+        yield ("own", number), op.flags * FLAG_BYTES
+    if INDICES in words:
+        yield ("own", number), op.result * INDEX_BYTES
 
 
 def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient_itemsize: float) -> Moments:

@@ -13,6 +13,7 @@ from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, Trace
 
 GRADIENT_ENDS = "torch::autograd::AccumulateGrad"  # takes the gradient of one parameter
+LAST_INSIDE = {"aten::_safe_softmax": "aten::where"}  # the op that writes its result
 MOMENTUM, LARGEST_MOMENT = ("mul", "_foreach_mul", "_fused_sgd"), ("maximum", "_foreach_maximum")
 TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedlamb": "lamb", "fusedsgd": "sgd"}
 
@@ -33,7 +34,15 @@ def tracked(trace: Trace, nest: Nesting) -> Flags:
     is_last = np.append((np.diff(number) != 0) | (np.diff(lane) != 0), True)
     flags = np.zeros(len(forward), dtype=bool)
     flags[numbered[is_last]] = True
-    return _or_inside(flags, nest.parent)
+    return _or_inside(flags, nest.parent) & ~_between(trace, nest)
+
+
+def _between(trace: Trace, nest: Nesting) -> Flags:
+    """Ops inside an op with a gradient of its own whose results it hands on to another one inside."""
+    calls = list(trace.calls)
+    around = np.array([call.name in LAST_INSIDE for call in calls], dtype=bool)[trace.ops["kind"]]
+    last = np.array([call.name in LAST_INSIDE.values() for call in calls], dtype=bool)[trace.ops["kind"]]
+    return _or_inside(around, nest.parent) & ~around & ~last
 
 
 def _or_inside(flags: Flags, parent: Integers) -> Flags:
