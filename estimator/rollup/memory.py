@@ -166,15 +166,23 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
 
 
 def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -> StepTensors:
-    """The tensors of a step whose flow is not known, with one more moment: the update.
+    """The tensors of a step whose flow is not known, with two more moments.
 
-    It has the gradients of all parameters, and its own temporaries, but no activations.
+    At the turn to the backward pass there are the last step's gradients, where they are set to nothing behind the forward
+    pass: of an op's result and operands one is not kept. At the update there are the gradients of all parameters and
+    its own temporaries, but neither activations nor narrow copies of the parameters.
     """
     if tensors.evidence in ("flow", "plan") or workload.mode != "training":
         return tensors
+    activations, _, workspace = largest_moment(tensors)
     temporaries = _temporaries(variables, workload) * variables.gradients
-    ends = {"activations": 0.0, "gradients": variables.gradients, "workspace": temporaries}
-    return replace(tensors, **{name: np.append(getattr(tensors, name), end) for name, end in ends.items()})
+    copies = variables.parameters - variables.gradients
+    moments = (
+        (activations, variables.gradients if workload.gradients_in_forward else 0.0, workspace / 2),
+        (0.0, variables.gradients, max(temporaries - copies, 0.0)),
+    )
+    parts = zip((tensors.activations, tensors.gradients, tensors.workspace), zip(*moments, strict=True), strict=True)
+    return StepTensors(*(np.append(*part) for part in parts), tensors.evidence, tensors.kept)
 
 
 def _temporaries(variables: Variables, workload: Workload) -> float:

@@ -29,6 +29,8 @@ IN_PLACE = re.compile(r"aten::(?!_|copy_)\w+[^_]_")  # PyTorch's ops that write 
 OF_TORCH = {  # of ops that PyTorch implements otherwise
     "pool2d_with_indices": "operand and indices",  # of the largest elements, in whole numbers
     "aten::clamp_min": "result",  # which aten::relu calls
+    "aten::silu_": "operand clone",
+    "aten::mish_": "operand clone",
 }
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
@@ -51,6 +53,8 @@ def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     """
     ops = _forward_ops(work, workload)
     trains = bool(in_phase(work, "backward").any()) or workload.mode == "training"
+    if not ops:
+        return StepTensors(np.zeros(1), np.zeros(1), np.zeros(1), "rules")
     moments = backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE) if trains else forward_moments(ops)
     return StepTensors(*moments, "rules")
 
@@ -75,7 +79,7 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
     read, written = moved_sizes(work)[0], written_itemsizes(work, workload)
     read = np.where(np.isnan(read), ITEMSIZE[workload.precision], read)
     results, operands = written_elements(work, parsed), _operands(work, parsed)
-    in_place = work["op_type"].fillna("").str.fullmatch(IN_PLACE).to_numpy(dtype=bool)
+    in_place = work["op_type"].fillna("").str.fullmatch(IN_PLACE).fillna(False).to_numpy(dtype=bool)
     weights = weights_taken(work.assign(calls=1.0))
     return {
         row: ForwardOp(

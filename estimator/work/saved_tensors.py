@@ -8,7 +8,7 @@ batch of data.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from estimator.core.types import Floats
 
 OPERAND, OPERANDS, RESULT, MASK, INDICES = "operand", "operands", "result", "mask", "indices"
+CLONE = "clone"  # of the operand that an op in place overwrites
 FLAG_BYTES, INDEX_BYTES = 1.0, 8.0
 MOST_PARTS = 8  # of one tensor
 COPIES = ("copy", "cast")
@@ -35,7 +36,7 @@ class ForwardOp:
     result: int
     operator: str = ""
     factor: int = 0  # elements of a smaller operand that is no weight
-    flags: int = 0  # elements of its mask
+    flags: int = 0  # elements of its mask, or of what a recurrent layer keeps of its cells
     in_place: bool = False
     reduces: bool = False
     weights: float = 0.0  # elements
@@ -57,6 +58,7 @@ class _Tensor:
     itemsize: float
     operator: str
     was_read: bool = False
+    is_kept: bool = False
 
 
 @dataclass
@@ -91,6 +93,8 @@ class _Tensors:
         whole = [each for each in self.written if _holds(each.elements, elements)]
         unread = [each for each in same if not each.was_read]
         parts = [each for each in whole if not each.was_read or each in taken]
+        if taken:  # one more operand, more likely what nothing has kept yet
+            same = [each for each in same if not each.is_kept] or same
         in_turn = (unread, same, parts, whole) if with_weights else (unread, parts, same, whole)
         return next((found[-1] for found in in_turn if found), None)
 
@@ -106,10 +110,11 @@ class _Tensors:
                 return
 
     def write(self, number: int, op: ForwardOp, operand: _Tensor | None) -> _Tensor:
-        """The tensor that an op writes: a new one, or its operand in place, unless that is a copy kept for a gradient."""
-        if op.in_place and operand and not (op.kept_operands and operand.operator in COPIES):
-            self.written.remove(operand) if operand in self.written else None
+        """The tensor that an op writes: a new one, or its operand in place, unless a clone of that is kept."""
+        if op.in_place and operand and CLONE not in op.keeps.split():
             number = operand.number
+        if op.in_place and operand in self.written:
+            self.written.remove(operand)
         tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator)
         if op.result:
             self.written.append(tensor)
@@ -151,9 +156,11 @@ def _kept(
             elif tensor.itemsize != op.itemsizes[0]:
                 yield ("cast", number, place), elements * op.itemsizes[0]
             else:
+                tensor.is_kept = True
                 yield tensor.number, tensor.elements * tensor.itemsize
     words = op.keeps.split()
     if RESULT in words:
+        written.is_kept = True
         yield written.number, op.result * op.itemsizes[1]
     if MASK in words:
         yield ("own", number), op.flags * FLAG_BYTES
@@ -171,16 +178,20 @@ def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient
     np.add.at(size, [each.first for each in saved], [each.size for each in saved])
     activations = np.cumsum(size)[:-1][::-1]
     gradients = np.cumsum([gradient_itemsize * op.count * op.weights for op in ops][::-1])
-    return activations, np.asarray(gradients, dtype=float), np.array([_own_bytes(op) for op in ops][::-1], dtype=float)
+    weights = {op.weights for op in ops if op.weights}
+    own = [_gradient_bytes(op, weights) for op in ops][::-1]
+    return activations, np.asarray(gradients, dtype=float), np.array(own, dtype=float)
+
+
+def _gradient_bytes(op: ForwardOp, weights: Collection[float]) -> float:
+    """Bytes of the gradients of an op's result and operands; those of weights count elsewhere."""
+    operands = op.operands[:1] if op.operator in COPIES else op.operands
+    is_of_weights = op.operator in COPIES and sum(operands) in weights
+    alone = is_of_weights or op.operator in PASSES_ON or op.in_place
+    return op.result * op.itemsizes[1] + (0.0 if alone else sum(operands) * op.itemsizes[0])
 
 
 def forward_moments(ops: Sequence[ForwardOp]) -> Moments:
     """What lives while each op runs of which nothing is kept."""
-    there = np.array([_own_bytes(op) for op in ops], dtype=float)
+    there = np.array([sum(op.operands) * op.itemsizes[0] + op.result * op.itemsizes[1] for op in ops], dtype=float)
     return there, np.zeros_like(there), np.zeros_like(there)
-
-
-def _own_bytes(op: ForwardOp) -> float:
-    """Bytes of what an op reads and writes, or of the gradients of that."""
-    operands = 0 if op.operator in PASSES_ON or op.in_place else sum(op.operands[:1] if op.operator in COPIES else op.operands)
-    return operands * op.itemsizes[0] + op.result * op.itemsizes[1]

@@ -266,6 +266,8 @@ def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) ->
         workload = workload.model_copy(update={"parameters": counted})
     if workload.optimizer is None and (name := autograd.optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
+    if autograd.keeps_gradients(trace, nest):
+        workload = workload.model_copy(update={"gradients_in_forward": True})
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
     return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)
 

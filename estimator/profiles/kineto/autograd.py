@@ -10,9 +10,10 @@ from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import read_sizes
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting
-from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, Trace
+from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
 GRADIENT_ENDS = "torch::autograd::AccumulateGrad"  # takes the gradient of one parameter
+ZERO_GRAD = f"{OPTIMIZER}zero_grad#"
 LAST_INSIDE = {"aten::_safe_softmax": "aten::where"}  # the op that writes its result
 MOMENTUM, LARGEST_MOMENT = ("mul", "_foreach_mul", "_fused_sgd"), ("maximum", "_foreach_maximum")
 TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedlamb": "lamb", "fusedsgd": "sgd"}
@@ -84,6 +85,18 @@ def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
     rows = np.flatnonzero(in_steps & matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
     phase = nest.phase[rows[np.argsort(trace.ops["start"][rows], kind="stable")]]
     return int(((phase[1:] == BACK) & (phase[:-1] == FORWARD)).sum())
+
+
+def keeps_gradients(trace: Trace, nest: Nesting) -> bool:
+    """Whether gradients are set to nothing behind the forward pass: the op before each mark of that is one of it."""
+    marked = trace.marks["start"][trace.marked(ZERO_GRAD)]
+    matrix = np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
+    rows = np.flatnonzero(matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
+    if not len(marked) or not len(rows):
+        return False
+    rows = rows[np.argsort(trace.ops["start"][rows], kind="stable")]
+    before = np.searchsorted(trace.ops["start"][rows], marked) - 1
+    return bool((before >= 0).all() and (nest.phase[rows[before]] == FORWARD).all())
 
 
 def optimizer_name(trace: Trace, nest: Nesting) -> str | None:
