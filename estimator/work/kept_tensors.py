@@ -26,6 +26,8 @@ from estimator.work.weights import takes_weights, updates, weights_taken
 
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
 IN_PLACE = re.compile(r"aten::(?!_|copy_)\w+[^_]_")  # PyTorch's ops that write into their first operand
+COPIES = re.compile(r"aten::(copy_|_to_copy|clone|contiguous)")
+RECURRENT = re.compile(r"aten::(_cudnn|miopen|mkldnn)_rnn(_layer)?")
 OF_TORCH = {  # of ops that PyTorch implements otherwise
     "pool2d_with_indices": "operand and indices",  # of the largest elements, in whole numbers
     "aten::clamp_min": "result",  # which aten::relu calls
@@ -79,28 +81,50 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
     read, written = moved_sizes(work)[0], written_itemsizes(work, workload)
     read = np.where(np.isnan(read), ITEMSIZE[workload.precision], read)
     results, operands = written_elements(work, parsed), _operands(work, parsed)
-    in_place = work["op_type"].fillna("").str.fullmatch(IN_PLACE).fillna(False).to_numpy(dtype=bool)
+    types, classes = (work[name].fillna("").tolist() for name in ("op_type", "op_class"))
     weights = weights_taken(work.assign(calls=1.0))
-    return {
-        row: ForwardOp(
-            keeps=_keeps(work["operator"].iloc[row], work["op_type"].iloc[row]),
+    described = {}
+    for row in rows.tolist():
+        call, operator = parsed.ops[parsed.codes[row]], str(work["operator"].iloc[row])
+        op = ForwardOp(
+            keeps=_keeps(operator, types[row]),
             operands=operands[row],
             itemsizes=(float(read[row]), float(written[row])),
             result=int(results[row]),
-            operator=str(work["operator"].iloc[row]),
-            factor=_factor(parsed.ops[parsed.codes[row]]),
-            in_place=bool(in_place[row]),
-            flags=_flags(parsed.ops[parsed.codes[row]]) if work["operator"].iloc[row] == "select" else int(results[row]),
-            reduces=work["op_class"].iloc[row] == "reduction",
+            operator="copy" if COPIES.fullmatch(types[row]) else operator,
+            factor=_factor(call),
+            in_place=bool(IN_PLACE.fullmatch(types[row])),
+            flags=_flags(call) if operator == "select" else int(results[row]),
+            reduces=classes[row] == "reduction",
+            is_bare=classes[row] == "gemm" and types[row].startswith("aten::") and bool(weights[row]),
             weights=float(weights[row]),
         )
-        for row in rows.tolist()
-    }
+        described[row] = _recurrent(op, call) if RECURRENT.fullmatch(types[row]) else op
+    return described
 
 
-def _keeps(operator: object, op_type: object) -> str:
+def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
+    """A recurrent layer of PyTorch's, by its operands: the input, pairs of weights of each layer, and states.
+
+    Its reserve holds gates and cell of each step: (g + 1) · h elements for each step, sample and layer, with g · h rows
+    of a layer's weights.
+    """
+    known = [shape for shape in call.operands if shape]
+    image, *others = known
+    weights = [shape for shape in others if len(shape) == 2]
+    if len(image) != 3 or not weights:
+        return op
+    hidden, steps = weights[-1][-1], math.prod(image[:2])
+    reserve = len(weights) // 2 * (weights[0][0] // hidden + 1) * steps * hidden
+    keeps = "operand result reserve"
+    return replace(
+        op, keeps=keeps, operands=(math.prod(image),), result=steps * hidden, flags=reserve, weights=0.0, is_bare=False
+    )
+
+
+def _keeps(operator: object, op_type: str) -> str:
     """What an op keeps, in words of kept_tensors.csv."""
-    if isinstance(op_type, str) and (rule := [keeps for name, keeps in OF_TORCH.items() if name in op_type]):
+    if rule := [keeps for name, keeps in OF_TORCH.items() if name in op_type]:
         return rule[0]
     return kept_by_operator().get(str(operator), "")
 

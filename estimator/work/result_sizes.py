@@ -20,7 +20,7 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
     """Elements of each row's results: as listed; of products and convolutions by their dimensions; of other ops by what
     their operands tell, 0 where they do not.
     """
-    results, classes = result_elements(parsed), work["op_class"].to_numpy()
+    results, classes = result_elements(parsed), work["op_class"].fillna("").tolist()
     pooled = _pooled(work, parsed)
     for row in np.flatnonzero(work["output_shapes"].isna().to_numpy(dtype=bool)):
         op = parsed.ops[parsed.codes[row]]
@@ -31,7 +31,7 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
             results[row] = pooled.get(known[0], 0) if known else 0.0
         elif classes[row] == "embedding" and len(known) > 1:
             results[row] = _gathered(known)
-        elif work["operator"].iloc[row] == "concatenate":
+        elif str(work["operator"].iloc[row]) == "concatenate":
             results[row] = sum(map(math.prod, known))
     return _of_products(work, results)
 

@@ -16,6 +16,7 @@ import numpy as np
 from estimator.core.types import Floats
 
 OPERAND, OPERANDS, RESULT, MASK, INDICES = "operand", "operands", "result", "mask", "indices"
+RESERVE = "reserve"  # of a recurrent layer
 CLONE = "clone"  # of the operand that an op in place overwrites
 FLAG_BYTES, INDEX_BYTES = 1.0, 8.0
 MOST_PARTS = 8  # of one tensor
@@ -39,6 +40,7 @@ class ForwardOp:
     flags: int = 0  # elements of its mask, or of what a recurrent layer keeps of its cells
     in_place: bool = False
     reduces: bool = False
+    is_bare: bool = False  # a product that no activation is fused into
     weights: float = 0.0  # elements
     count: float = 1.0  # calls that it stands for
 
@@ -132,7 +134,7 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
     for number, op in enumerate(ops):
         if op.weights:
             tensors.forget(op.weights, COPIES)
-        is_sibling = op.weights and previous[0] is not None and previous[0].operands == op.operands
+        is_sibling = op.is_bare and previous[0] is not None and previous[0].operands == op.operands
         taken = tensors.read_by(op, previous[1] if is_sibling else [])
         if op.reduces and op.operands:
             tensors.forget(op.operands[0], POWERS)
@@ -140,7 +142,7 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
         for key, size in _kept(number, op, taken, written, tensors):
             known = saved.setdefault(key, _Saved(0.0, number))
             known.size = max(known.size, op.count * size)
-        previous = (op if op.weights else None, taken)
+        previous = (op if op.is_bare else None, taken)
     return list(saved.values())
 
 
@@ -164,6 +166,8 @@ def _kept(
         yield written.number, op.result * op.itemsizes[1]
     if MASK in words:
         yield ("own", number), op.flags * FLAG_BYTES
+    if RESERVE in words:
+        yield ("own", number), op.flags * op.itemsizes[1]
     if INDICES in words:
         yield ("own", number), op.result * INDEX_BYTES
 
