@@ -170,7 +170,8 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
 
     At the turn to the backward pass there are the last step's gradients, where they are set to nothing behind the forward
     pass: of an op's result and operands one is not kept. At the update there are the gradients of all parameters and
-    its own temporaries, but neither activations nor narrow copies of the parameters.
+    its own temporaries, in place of narrow copies of the parameters; an allocator that caches its blocks (PyTorch's)
+    keeps the activations' beside these.
     """
     if tensors.evidence in ("flow", "plan") or workload.mode != "training":
         return tensors
@@ -179,7 +180,7 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     copies = variables.parameters - variables.gradients
     moments = (
         (activations, variables.gradients if workload.gradients_in_forward else 0.0, workspace / 2),
-        (0.0, variables.gradients, max(temporaries - copies, 0.0)),
+        (tensors.activations.max(), variables.gradients, max(temporaries - copies, 0.0)),
     )
     parts = zip((tensors.activations, tensors.gradients, tensors.workspace), zip(*moments, strict=True), strict=True)
     return StepTensors(*(np.append(*part) for part in parts), tensors.evidence, tensors.kept)

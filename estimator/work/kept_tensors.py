@@ -104,22 +104,18 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
 
 
 def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
-    """A recurrent layer of PyTorch's, by its operands: the input, pairs of weights of each layer, and states.
+    """A recurrent layer of PyTorch's, by its operands: the input, weights and two biases of each layer, and states.
 
-    Its reserve holds gates and cell of each step: (g + 1) · h elements for each step, sample and layer, with g · h rows
-    of a layer's weights.
+    Its reserve holds gates and cell: (g + 1) · h elements for each step, sample and layer, with g · h numbers in a bias.
     """
     known = [shape for shape in call.operands if shape]
-    image, *others = known
-    weights = [shape for shape in others if len(shape) == 2]
-    if len(image) != 3 or not weights:
+    vectors = [math.prod(shape) for shape in known[1:] if len(shape) < 3]
+    if not vectors or len(known[0]) != 3:
         return op
-    hidden, steps = weights[-1][-1], math.prod(image[:2])
-    reserve = len(weights) // 2 * (weights[0][0] // hidden + 1) * steps * hidden
-    keeps = "operand result reserve"
-    return replace(
-        op, keeps=keeps, operands=(math.prod(image),), result=steps * hidden, flags=reserve, weights=0.0, is_bare=False
-    )
+    hidden, steps, bias = known[-1][-1], math.prod(known[0][:2]), min(vectors)
+    reserve = vectors.count(bias) // 2 * (bias // hidden + 1) * steps * hidden
+    described = replace(op, keeps="operand result reserve", operands=(math.prod(known[0]),), result=steps * hidden)
+    return replace(described, flags=reserve, weights=0.0, is_bare=False)
 
 
 def _keeps(operator: object, op_type: str) -> str:

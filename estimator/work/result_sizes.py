@@ -13,6 +13,7 @@ from estimator.core.types import Floats
 from estimator.work import shapes
 from estimator.work.tensors import in_phase, result_elements
 
+NEAR = 8  # rows behind
 IMAGE = ("conv_n", "conv_k", "conv_z", "conv_p", "conv_q")
 
 
@@ -28,7 +29,7 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
         if classes[row] == "reduction":
             results[row] = 0.0
         elif classes[row] == "pooling":
-            results[row] = pooled.get(known[0], 0) if known else 0.0
+            results[row] = pooled.get(known[0], 0) or _read_next(parsed, row, known[0]) if known else 0.0
         elif classes[row] == "embedding" and len(known) > 1:
             results[row] = _gathered(known)
         elif str(work["operator"].iloc[row]) == "concatenate":
@@ -39,6 +40,16 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
 def _gathered(known: list[shapes.Shape]) -> int:
     """Elements that a look-up writes: its third operand, else one row of the table for each index."""
     return math.prod(known[2]) if len(known) > 2 else math.prod(known[1]) * math.prod(known[0][1:])
+
+
+def _read_next(parsed: shapes.ParsedOps, row: int, shape: shapes.Shape) -> int:
+    """Elements of the first smaller operand behind a row that divides its own, such as the next layer's image."""
+    own = math.prod(shape)
+    for code in parsed.codes[row + 1 : row + 1 + NEAR]:
+        operand = next(iter(parsed.ops[code].operands), None)
+        if operand and len(operand) == len(shape) and own % math.prod(operand) == 0 and math.prod(operand) < own:
+            return math.prod(operand)
+    return 0
 
 
 def _pooled(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Mapping[shapes.Shape, int]:
