@@ -168,7 +168,7 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
 def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -> StepTensors:
     """The tensors of a step whose flow is not known, with two more moments.
 
-    At the turn to the backward pass there are the last step's gradients, where they are set to nothing behind the forward
+    At the turn to the backward pass there are the last step's gradients, where they are dropped behind the forward
     pass: of an op's result and operands one is not kept. At the update there are the gradients of all parameters and
     its own temporaries, in place of narrow copies of the parameters; an allocator that caches its blocks (PyTorch's)
     keeps the activations' beside these.
@@ -178,12 +178,13 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     activations, _, workspace = largest_moment(tensors)
     temporaries = _temporaries(variables, workload) * variables.gradients
     copies = variables.parameters - variables.gradients
-    moments = (
-        (activations, variables.gradients if workload.gradients_in_forward else 0.0, workspace / 2),
-        (tensors.activations.max(), variables.gradients, max(temporaries - copies, 0.0)),
+    before = variables.gradients if workload.gradients_in_forward else 0.0
+    return replace(
+        tensors,
+        activations=np.append(tensors.activations, [activations, tensors.activations.max()]),
+        gradients=np.append(tensors.gradients, [before, variables.gradients]),
+        workspace=np.append(tensors.workspace, [workspace / 2, max(temporaries - copies, 0.0)]),
     )
-    parts = zip((tensors.activations, tensors.gradients, tensors.workspace), zip(*moments, strict=True), strict=True)
-    return StepTensors(*(np.append(*part) for part in parts), tensors.evidence, tensors.kept)
 
 
 def _temporaries(variables: Variables, workload: Workload) -> float:

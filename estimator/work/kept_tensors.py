@@ -106,7 +106,8 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
 def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
     """A recurrent layer of PyTorch's, by its operands: the input, weights and two biases of each layer, and states.
 
-    Its reserve holds gates and cell: (g + 1) · h elements for each step, sample and layer, with g · h numbers in a bias.
+    Its reserve holds gates and cell (assumed): (g + 1) · h elements for each step, sample and layer, with g · h numbers
+    in a bias.
     """
     known = [shape for shape in call.operands if shape]
     vectors = [math.prod(shape) for shape in known[1:] if len(shape) < 3]
@@ -131,7 +132,7 @@ def _flags(op: shapes.Op) -> int:
 
 
 def _factor(op: shapes.Op) -> int:
-    """Elements of the smallest operand of two, where it is a scalar or has more than one dimension; a vector is a weight."""
+    """Elements of the smaller operand of two, where it is a scalar or has several dimensions; a vector is a weight."""
     known = [shape for shape in op.operands if shape]
     if len(known) != 2:
         return 0

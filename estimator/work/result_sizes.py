@@ -23,7 +23,7 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
     """
     results, classes = result_elements(parsed), work["op_class"].fillna("").tolist()
     pooled = _pooled(work, parsed)
-    for row in np.flatnonzero(work["output_shapes"].isna().to_numpy(dtype=bool)):
+    for row in np.flatnonzero(work["output_shapes"].isna().to_numpy(dtype=bool)).tolist():
         op = parsed.ops[parsed.codes[row]]
         known = [shape for shape in op.operands if shape]
         if classes[row] == "reduction":

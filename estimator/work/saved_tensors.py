@@ -20,6 +20,7 @@ RESERVE = "reserve"  # of a recurrent layer
 CLONE = "clone"  # of the operand that an op in place overwrites
 FLAG_BYTES, INDEX_BYTES = 1.0, 8.0
 MOST_PARTS = 8  # of one tensor
+RECENT = 512  # tensors that are looked through
 COPIES = ("copy", "cast")
 FACTORS = ("mul", "div")  # whose operands are kept for each other's gradients
 POWERS = ("pow", "square")
@@ -119,7 +120,7 @@ class _Tensors:
             self.written.remove(operand)
         tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator)
         if op.result:
-            self.written.append(tensor)
+            self.written = [*self.written[-RECENT:], tensor]
         return tensor
 
 

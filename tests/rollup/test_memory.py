@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from estimator.core.notes import Note
 from estimator.core.parallel import ALONE, DIVIDED, DataWord, DeviceShare
-from estimator.core.types import DeviceSpec, MemoryUse, Mode, Optimizer, RunPlan, Sourced, StepTensors, Variables, Workload
+from estimator.core.types import (
+    DeviceSpec,
+    MemoryUse,
+    Mode,
+    Optimizer,
+    RunPlan,
+    Sourced,
+    StepTensors,
+    Variables,
+    Workload,
+)
 from estimator.devices import load_device
 from estimator.rollup import memory
 from estimator.rollup.memory import GIB

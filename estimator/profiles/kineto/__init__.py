@@ -107,10 +107,10 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         row_of_event[counted] = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
         timeline = step_timeline(whole, all_launches, steps, row_of_event)
     row_of_call = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
-    first = timed["start"], (steps.step[counted] if on_device else step_at(steps.windows, timed["start"]))
+    of_call = steps.step[counted] if on_device else _step_of_op(steps, timed["start"])
     ops = mean_over_devices(ops, len(workers))
     profile = Profile(
-        ops=_with_places(ops, row_of_call, *first, rows.tracked),
+        ops=_with_places(ops, row_of_call, timed["start"], of_call, rows.tracked),
         timeline=timeline,
         workload=_as_traced(workload, trace, nest, steps),
         device=None,
@@ -176,6 +176,11 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     return _in_program_order(_Rows(keys, amounts, row_of_event, is_call), device["start"])
 
 
+def _step_of_op(steps: Steps, start: Integers) -> Integers:
+    """The step of each op of the host; 0 for all, where no step is marked."""
+    return step_at(steps.windows, start) if len(steps.windows) else np.zeros_like(start)
+
+
 def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
     """The rows in the order in which they first ran."""
     first = np.full(len(rows.keys), LAST)
@@ -186,7 +191,7 @@ def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
 
 def _with_places(ops: pd.DataFrame, row: Integers, start: Integers, step: Integers, tracked: Flags) -> pd.DataFrame:
     """OPS with the places of the calls that autograd tracks in the first step, each of a row, start and step."""
-    chosen = tracked & (row >= 0) & (step == step.min(initial=0, where=step >= 0))
+    chosen = tracked & (row >= 0) & (step == 0)
     texts = autograd.places(row[chosen], start[chosen], len(ops))
     return ops.assign(places=pd.Series(texts, index=ops.index, dtype=ops["shapes"].dtype))
 
@@ -257,7 +262,7 @@ def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
 
 
 def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) -> Workload:
-    """The workload as PyTorch's where it names no framework, with the parameters and the optimizer that the trace tells.
+    """The workload as PyTorch's where it names no framework, with parameters and optimizer as the trace tells them.
 
     It is inference where it states no mode and the trace's ops have no backward pass and no update.
     """

@@ -26,7 +26,8 @@ def tracked(trace: Trace, nest: Nesting) -> Flags:
     none (PyTorch, torch/csrc/autograd/function.h, sequence_nr). All ops of the forward pass, where there is no backward
     pass or no number.
     """
-    forward, number = nest.phase == FORWARD, trace.ops["sequence"]
+    forward: Flags = nest.phase == FORWARD
+    number = trace.ops["sequence"]
     numbered = np.flatnonzero(forward & (number != ABSENT))
     if not len(numbered) or not (nest.phase == BACK).any():
         return forward
@@ -43,7 +44,8 @@ def _between(trace: Trace, nest: Nesting) -> Flags:
     calls = list(trace.calls)
     around = np.array([call.name in LAST_INSIDE for call in calls], dtype=bool)[trace.ops["kind"]]
     last = np.array([call.name in LAST_INSIDE.values() for call in calls], dtype=bool)[trace.ops["kind"]]
-    return _or_inside(around, nest.parent) & ~around & ~last
+    between: Flags = _or_inside(around, nest.parent) & ~around & ~last
+    return between
 
 
 def _or_inside(flags: Flags, parent: Integers) -> Flags:
