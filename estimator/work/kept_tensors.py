@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -18,22 +17,13 @@ import pandas as pd
 from estimator.core.types import ITEMSIZE, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
-from estimator.work.operators import is_variable
+from estimator.work.operators import is_variable, torch
 from estimator.work.result_sizes import written_elements
 from estimator.work.saved_tensors import ForwardOp, backward_moments, forward_moments, saved_tensors
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
-IN_PLACE = re.compile(r"aten::(?!_|copy_)\w+[^_]_")  # PyTorch's ops that write into their first operand
-COPIES = re.compile(r"aten::(copy_|_to_copy|clone|contiguous)")
-RECURRENT = re.compile(r"aten::(_cudnn|miopen|mkldnn)_rnn(_layer)?")
-OF_TORCH = {  # of ops that PyTorch implements otherwise
-    "pool2d_with_indices": "operand and indices",  # of the largest elements, in whole numbers
-    "aten::clamp_min": "result",  # which aten::relu calls
-    "aten::silu_": "operand clone",
-    "aten::mish_": "operand clone",
-}
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
@@ -91,15 +81,15 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
             operands=operands[row],
             itemsizes=(float(read[row]), float(written[row])),
             result=int(results[row]),
-            operator="copy" if COPIES.fullmatch(types[row]) else operator,
+            operator="copy" if torch.COPY.fullmatch(types[row]) else operator,
             factor=_factor(call),
-            in_place=bool(IN_PLACE.fullmatch(types[row])),
+            in_place=bool(torch.INTO_OPERAND.fullmatch(types[row])),
             flags=_flags(call) if operator == "select" else int(results[row]),
             reduces=classes[row] == "reduction",
-            is_bare=classes[row] == "gemm" and types[row].startswith("aten::") and bool(weights[row]),
+            is_bare=classes[row] == "gemm" and types[row].startswith(torch.OWN) and bool(weights[row]),
             weights=float(weights[row]),
         )
-        described[row] = _recurrent(op, call) if RECURRENT.fullmatch(types[row]) else op
+        described[row] = _recurrent(op, call) if torch.RECURRENT_LAYER.fullmatch(types[row]) else op
     return described
 
 
@@ -121,7 +111,7 @@ def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
 
 def _keeps(operator: object, op_type: str) -> str:
     """What an op keeps, in words of kept_tensors.csv."""
-    if rule := [keeps for name, keeps in OF_TORCH.items() if name in op_type]:
+    if rule := [keeps for name, keeps in torch.KEPT.items() if name in op_type]:
         return rule[0]
     return kept_by_operator().get(str(operator), "")
 

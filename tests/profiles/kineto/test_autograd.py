@@ -1,6 +1,7 @@
 """What autograd tells of a trace: the calls that keep tensors, parameters, optimizer and gradients."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -8,16 +9,18 @@ import pytest
 from estimator.core.types import Profile, Workload
 from tests.profiles.kineto.events import Event, event, read
 
-MM = {"Input Dims": [[4, 8], [8, 8]], "Input type": ["float", "float"]}
-TENSOR = {"Input Dims": [[4, 8]], "Input type": ["float"]}
+MM: dict[str, Any] = {"Input Dims": [[4, 8], [8, 8]], "Input type": ["float", "float"]}
+TENSOR: dict[str, Any] = {"Input Dims": [[4, 8]], "Input type": ["float"]}
 
 
-def op(name: str, ts: float, sequence: int, /, dur: float = 5, **args: object) -> Event:
-    return event(name, ts, dur, **(args or TENSOR), **{"Sequence number": sequence})
+def op(name: str, ts: float, sequence: int, /, dur: float = 5, **args: Any) -> Event:
+    described: dict[str, Any] = {**(args or TENSOR), "Sequence number": sequence}
+    return event(name, ts, dur, **described)
 
 
 def ends(ts: float, *sizes: int) -> Event:
-    return event("torch::autograd::AccumulateGrad", ts, 2, **{"Input Dims": [[*sizes]], "Input type": ["float"]})
+    described: dict[str, Any] = {"Input Dims": [[*sizes]], "Input type": ["float"]}
+    return event("torch::autograd::AccumulateGrad", ts, 2, **described)
 
 
 def mark(name: str, ts: float, dur: float = 5) -> Event:
