@@ -298,6 +298,11 @@ OPS = Table(
         ),
         Column("attributes", "text", "what shapes do not tell, 'strides=2x2;padding=SAME;layout=NHWC'"),
         Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0, default=1),
+        Column(
+            "places",
+            "text",
+            "when its calls that training keeps tensors of ran, as places among all such calls of one step, '3;17'",
+        ),
         Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0, maximum=LONGEST_S),
         Column("shared_s", "number", "that time, each instant divided among the ops that ran", "s/step", minimum=0),
         Column("time_spread_s", "number", "spread of the time over steps or ranks", "s/step", minimum=0),

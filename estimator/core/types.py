@@ -367,6 +367,8 @@ class Workload(File):
     #: whether the last, smaller batch of an epoch makes a step: floor leaves it out
     steps_rounding: Literal["floor", "ceil"] = "floor"
     optimizer: Optimizer | None = None  #: its rule, for memory and added updates
+    #: whether the forward pass still holds the gradients of the last step, as they are set to nothing behind it
+    gradients_in_forward: bool = False
     default_profile: str | None = None  #: of several dumps, the one that the workload's name alone means
     source: str | None = None  #: where these facts are from
     notes: tuple[str, ...] = ()  #: what a reader should know

@@ -15,7 +15,7 @@ from estimator.profiles.canonical import AMOUNTS
 
 LEAST_SHARE = 0.05  # of the time of the busiest device of a process that another one computes, to count as a rank
 LITTLE = f"only copied, or computed for less than {100 * LEAST_SHARE:g} % of the busiest device's time"
-RANK_COLUMNS = ("rank", "placement", "stream")  # differ between ranks that do the same work
+RANK_COLUMNS = ("rank", "placement", "stream", "places")  # differ between ranks that do the same work
 
 
 def device_warnings(computing: int, left_out: Sequence[str]) -> Iterator[str]:

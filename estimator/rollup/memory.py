@@ -37,6 +37,7 @@ Found = TypeVar("Found")
 GB, GIB = 1e9, 2.0**30
 LARGEST = 1e9  # batch, where memory does not grow with it
 MEMORY_PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets", "allocator", "reserve")
+ADDS_ONLY = ("sgd", "gradient_descent", "momentum", "sgd_momentum", "nesterov")  # updates without temporaries
 BLOCKS_AT_ONCE = 2  # of weights or gradients: one travels, the other is used or filled
 
 
@@ -165,16 +166,32 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
 
 
 def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -> StepTensors:
-    """The tensors of a step whose flow is not known, with the gradients of all parameters and the update's temporaries.
+    """The tensors of a step whose flow is not known, with two more moments.
 
-    An allocator that caches its blocks (PyTorch's) keeps the activations' beside those of gradients and update, so that
-    they add up: m = kept + gradients + temporaries [B].
+    At the turn to the backward pass there are the last step's gradients, where they are dropped behind the forward
+    pass: of an op's result and operands one is not kept. At the update there are the gradients of all parameters and
+    its own temporaries, in place of narrow copies of the parameters; an allocator that caches its blocks (PyTorch's)
+    keeps the activations' beside these.
     """
     if tensors.evidence in ("flow", "plan") or workload.mode != "training":
         return tensors
-    gradients = np.full_like(tensors.activations, variables.gradients)
-    update = by_framework(numbers().update, workload).value if variables.slots else 0.0
-    return StepTensors(tensors.activations, gradients, tensors.workspace + update * gradients, tensors.evidence)
+    activations, _, workspace = largest_moment(tensors)
+    temporaries = _temporaries(variables, workload) * variables.gradients
+    copies = variables.parameters - variables.gradients
+    before = variables.gradients if workload.gradients_in_forward else 0.0
+    return replace(
+        tensors,
+        activations=np.append(tensors.activations, [activations, tensors.activations.max()]),
+        gradients=np.append(tensors.gradients, [before, variables.gradients]),
+        workspace=np.append(tensors.workspace, [workspace / 2, max(temporaries - copies, 0.0)]),
+    )
+
+
+def _temporaries(variables: Variables, workload: Workload) -> float:
+    """Temporaries of an update, in states of the parameters' size; an update that only adds has none."""
+    name = workload.optimizer.name.lower() if workload.optimizer else ""
+    adds_only = name in ADDS_ONLY or not variables.slots
+    return 0.0 if adds_only else by_framework(numbers().update, workload).value
 
 
 def with_passes(tensors: StepTensors, at_once: float) -> StepTensors:

@@ -1,47 +1,30 @@
 """Tensors that the forward pass keeps for the backward pass, by what each operator's gradient reads.
 
-For profiles that tell no flow of tensors. A kept operand is taken to be the last result of its size, so that a tensor
-that one op keeps as its result and the next as its operand counts once. An operand that no op wrote is the batch of
-data.
+For profiles that tell no flow of tensors. :mod:`estimator.work.saved_tensors` tells which kept tensors are one.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 
-from estimator.core.types import ITEMSIZE, Floats, StepTensors, Workload
+from estimator.core.types import ITEMSIZE, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
-from estimator.work.operators import is_variable
-from estimator.work.tensors import FLAG_BYTES, in_phase, result_elements, written_itemsizes
-from estimator.work.weights import takes_weights, updates
+from estimator.work.casts import moved_sizes
+from estimator.work.operators import is_variable, torch
+from estimator.work.result_sizes import written_elements
+from estimator.work.saved_tensors import ForwardOp, backward_moments, forward_moments, saved_tensors
+from estimator.work.tensors import in_phase, written_itemsizes
+from estimator.work.weights import takes_weights, updates, weights_taken
 
-OPERAND, OPERANDS, RESULT, MASK = "operand", "operands", "result", "mask"
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
-IMAGE = ("conv_n", "conv_k", "conv_z", "conv_p", "conv_q")
-
-
-@dataclass(frozen=True)
-class _Read:
-    """What one forward op reads and writes [elements], and what of it is kept."""
-
-    keeps: str
-    operands: tuple[int, ...]  # without weights
-    result: int
-    itemsize: float
-
-    @property
-    def kept_operands(self) -> tuple[int, ...]:
-        """The operands that are kept: all, the first, or none."""
-        words = self.keeps.split()
-        return self.operands if OPERANDS in words else self.operands[:1] if OPERAND in words else ()
+GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
 @cache
@@ -57,13 +40,15 @@ def has_forward_shapes(work: pd.DataFrame) -> bool:
 
 
 def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
-    """The tensors at the turn from the forward to the backward pass; in inference, those of the largest op."""
-    reads = _reads(work, workload)
-    if in_phase(work, "backward").any() or workload.mode == "training":
-        kept = sum(_kept_sizes(reads))
-    else:
-        kept = max(((sum(op.operands) + op.result) * op.itemsize for op in reads), default=0.0)
-    return StepTensors(np.array([kept]), np.zeros(1), np.zeros(1), "rules")
+    """The tensors of a step: what the forward pass keeps, and while each gradient is computed; in inference, those of
+    the forward pass alone.
+    """
+    ops = _forward_ops(work, workload)
+    trains = bool(in_phase(work, "backward").any()) or workload.mode == "training"
+    if not ops:
+        return StepTensors(np.zeros(1), np.zeros(1), np.zeros(1), "rules")
+    moments = backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE) if trains else forward_moments(ops)
+    return StepTensors(*moments, "rules")
 
 
 def layer_tensors(workload: Workload) -> StepTensors:
@@ -72,26 +57,91 @@ def layer_tensors(workload: Workload) -> StepTensors:
     return StepTensors(np.array([elements * ITEMSIZE[workload.precision]]), np.zeros(1), np.zeros(1), "layers")
 
 
-def _reads(work: pd.DataFrame, workload: Workload) -> list[_Read]:
-    """The forward ops in their order."""
-    rows = in_phase(work, "forward") & ~updates(work) & ~is_variable(work) & ~work["op_class"].isin(NOT_TENSORS)
+def _forward_ops(work: pd.DataFrame, workload: Workload) -> list[ForwardOp]:
+    """The ops of the forward pass in their order, each of its calls by itself where the profile has their places."""
+    chosen = in_phase(work, "forward") & ~updates(work) & ~is_variable(work) & ~work["op_class"].isin(NOT_TENSORS)
+    rows, counts = _order(work, np.flatnonzero(chosen.to_numpy(dtype=bool)))
+    of_row = _described(work, workload, np.unique(rows))
+    return [replace(of_row[row], count=count) for row, count in zip(rows.tolist(), counts.tolist(), strict=True)]
+
+
+def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[int, ForwardOp]:
+    """One call of each of these rows."""
     parsed = shapes.parse_ops(work, workload.batch_size)
-    results, itemsizes = result_elements(parsed), written_itemsizes(work, workload)
-    results, operands = _of_products(work, results), _operands(work, parsed)
-    keeps = work["operator"].map(kept_by_operator()).fillna("")
-    return [
-        _Read(keeps.iloc[row], operands[row], int(results[row]), float(itemsizes[row]))
-        for row in np.flatnonzero(rows.to_numpy(dtype=bool))
-    ]
+    read, written = moved_sizes(work)[0], written_itemsizes(work, workload)
+    read = np.where(np.isnan(read), ITEMSIZE[workload.precision], read)
+    results, operands = written_elements(work, parsed), _operands(work, parsed)
+    types, classes = (work[name].fillna("").tolist() for name in ("op_type", "op_class"))
+    weights = weights_taken(work.assign(calls=1.0))
+    described = {}
+    for row in rows.tolist():
+        call, operator = parsed.ops[parsed.codes[row]], str(work["operator"].iloc[row])
+        op = ForwardOp(
+            keeps=_keeps(operator, types[row]),
+            operands=operands[row],
+            itemsizes=(float(read[row]), float(written[row])),
+            result=int(results[row]),
+            operator="copy" if torch.COPY.fullmatch(types[row]) else operator,
+            factor=_factor(call),
+            in_place=bool(torch.INTO_OPERAND.fullmatch(types[row])),
+            flags=_flags(call) if operator == "select" else int(results[row]),
+            reduces=classes[row] == "reduction",
+            is_bare=classes[row] == "gemm" and types[row].startswith(torch.OWN) and bool(weights[row]),
+            weights=float(weights[row]),
+        )
+        described[row] = _recurrent(op, call) if torch.RECURRENT_LAYER.fullmatch(types[row]) else op
+    return described
 
 
-def _of_products(work: pd.DataFrame, results: Floats) -> Floats:
-    """Elements of each result, those of products and convolutions by their dimensions."""
-    number = {name: work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", *IMAGE)}
-    product = np.nan_to_num(number["batch"], nan=1.0) * number["m"] * number["n"]
-    image = number["conv_n"] * number["conv_k"] * np.nan_to_num(number["conv_z"], nan=1.0)
-    image = image * number["conv_p"] * number["conv_q"]
-    return np.where(np.isnan(product), np.where(np.isnan(image), results, image), product)
+def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
+    """A recurrent layer of PyTorch's, by its operands: the input, weights and two biases of each layer, and states.
+
+    Its reserve holds gates and cell (assumed): (g + 1) · h elements for each step, sample and layer, with g · h numbers
+    in a bias.
+    """
+    known = [shape for shape in call.operands if shape]
+    vectors = [math.prod(shape) for shape in known[1:] if len(shape) < 3]
+    if not vectors or len(known[0]) != 3:
+        return op
+    hidden, steps, bias = known[-1][-1], math.prod(known[0][:2]), min(vectors)
+    reserve = vectors.count(bias) // 2 * (bias // hidden + 1) * steps * hidden
+    described = replace(op, keeps="operand result reserve", operands=(math.prod(known[0]),), result=steps * hidden)
+    return replace(described, flags=reserve, weights=0.0, is_bare=False)
+
+
+def _keeps(operator: object, op_type: str) -> str:
+    """What an op keeps, in words of kept_tensors.csv."""
+    if rule := [keeps for name, keeps in torch.KEPT.items() if name in op_type]:
+        return rule[0]
+    return kept_by_operator().get(str(operator), "")
+
+
+def _flags(op: shapes.Op) -> int:
+    """Elements of the condition of a choice, its first operand."""
+    return math.prod(op.operands[0]) if op.operands and op.operands[0] else 0
+
+
+def _factor(op: shapes.Op) -> int:
+    """Elements of the smaller operand of two, where it is a scalar or has several dimensions; a vector is a weight."""
+    known = [shape for shape in op.operands if shape]
+    if len(known) != 2:
+        return 0
+    small, large = sorted(known, key=math.prod)
+    is_vector = sum(size != 1 for size in small) == 1
+    return 0 if is_vector or math.prod(small) == math.prod(large) else math.prod(small)
+
+
+def _order(work: pd.DataFrame, rows: Integers) -> tuple[Integers, Floats]:
+    """The row of each call in the order of a step, once; without places each row once, with the number of its calls."""
+    texts = work["places"].iloc[rows]
+    if texts.isna().all():
+        return rows, work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float)
+    calls = [
+        (int(place), row)
+        for row, text in zip(rows.tolist(), texts, strict=True) if isinstance(text, str)
+        for place in text.split(";")
+    ]  # fmt: skip
+    return np.array([row for _, row in sorted(calls)], dtype=np.int64), np.ones(len(calls))
 
 
 def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, ...]]:
@@ -117,22 +167,3 @@ def _tensors(op: shapes.Op) -> tuple[int, ...]:
         return (math.prod(image),)
     known = [math.prod(shape) for shape in op.operands if shape]
     return tuple(size for size in known if size == max(known))
-
-
-def _kept_sizes(reads: list[_Read]) -> Iterator[float]:
-    """Yield the bytes of each tensor that is kept."""
-    last: dict[int, int] = {}  # elements → the tensor last written with as many; those of the data are negative
-    kept: set[int] = set()
-    for tensor, op in enumerate(reads):
-        for size in op.kept_operands:
-            source = last.setdefault(size, -1 - size)
-            if source not in kept:
-                kept.add(source)
-                yield size * op.itemsize
-        if RESULT in op.keeps:
-            kept.add(tensor)
-            yield op.result * op.itemsize
-        if op.keeps == MASK:
-            yield op.result * FLAG_BYTES
-        if op.result:
-            last[op.result] = tensor

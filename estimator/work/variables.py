@@ -100,10 +100,14 @@ def _updated_elements(work: pd.DataFrame, workload: Workload) -> float:
 
 
 def _count_parameters(work: pd.DataFrame) -> float:
-    """Elements of the weights of forward products and convolutions, and of one bias for each of their columns."""
+    """Elements of the weights of forward products and convolutions, and of one bias for each of their columns.
+
+    Where a profile tells the places of a row's calls, each is one of a layer with weights of its own.
+    """
+    calls = work["places"].str.count(";").fillna(0.0).astype(float) + 1.0
     products = work[takes_weights(work) & complete(work, ("n", "k"))]
     convolutions = work[in_phase(work, "forward") & complete(work, ("conv_k", "conv_r", "conv_s"))]
-    dense = float(((products["k"] + 1) * products["n"]).sum())
+    dense = float(((products["k"] + 1) * products["n"] * calls[products.index]).sum())
     number = {name: convolutions[name].astype(float).fillna(1.0) for name in KERNEL}
     kernel = number["conv_t"] * number["conv_r"] * number["conv_s"] * number["conv_c"] / number["groups"]
-    return dense + float(((kernel + 1) * number["conv_k"]).sum())
+    return dense + float(((kernel + 1) * number["conv_k"] * calls[convolutions.index]).sum())

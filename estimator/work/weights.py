@@ -35,7 +35,7 @@ def takes_weights(work: pd.DataFrame) -> pd.Series:
 
 def weights_taken(work: pd.DataFrame) -> Floats:
     """Elements of the weights that each op of the forward pass takes."""
-    convolution = (work["op_class"] == "convolution") & work["phase"].eq("forward").fillna(False)
+    convolution = work["op_class"].eq("convolution").fillna(False) & work["phase"].eq("forward").fillna(False)
     return np.where(takes_weights(work) | convolution, weights_of(work), 0.0)
 
 
@@ -44,7 +44,7 @@ def weights_of(work: pd.DataFrame) -> Floats:
     kernel = np.prod([numbers(work, name) for name in KERNEL if name != "groups"], axis=0) / numbers(work, "groups")
     forward = takes_weights(work).to_numpy(dtype=bool)
     product = np.where(forward, numbers(work, "k"), numbers(work, "m")) * numbers(work, "n")
-    each = np.where(work["op_class"] == "convolution", kernel, product)
+    each = np.where(work["op_class"].eq("convolution").fillna(False), kernel, product)
     return np.nan_to_num(each) * numbers(work, "calls")
 
 

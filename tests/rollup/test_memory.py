@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from estimator.core.notes import Note
 from estimator.core.parallel import ALONE, DIVIDED, DataWord, DeviceShare
-from estimator.core.types import DeviceSpec, MemoryUse, Mode, RunPlan, Sourced, StepTensors, Variables, Workload
+from estimator.core.types import (
+    DeviceSpec,
+    MemoryUse,
+    Mode,
+    Optimizer,
+    RunPlan,
+    Sourced,
+    StepTensors,
+    Variables,
+    Workload,
+)
 from estimator.devices import load_device
 from estimator.rollup import memory
 from estimator.rollup.memory import GIB
@@ -117,14 +127,36 @@ def test_the_largest_batch_fits_and_the_next_does_not(capacity: float, size: flo
     assert held(largest + 1) > capacity * (1 - 1e-9)
 
 
-def test_rules_add_all_gradients_and_the_update() -> None:
-    rules = memory.with_rules(tensors(6e9, "rules", gradients=0.0), VARIABLES, WORKLOAD)
-    assert rules.gradients.tolist() == [4e9, 4e9]
-    assert rules.workspace.tolist() == [4.1e9, 4.2e9]  # PyTorch's update takes the parameters' size
+def test_rules_add_the_turn_and_the_update() -> None:
+    backward = tensors(6e9, "rules", gradients=0.0)
+    rules = memory.with_rules(backward, VARIABLES, WORKLOAD)
+    assert rules.activations.tolist() == [6e9, 3e9, 6e9, 6e9]  # an allocator that caches keeps the blocks
+    assert rules.gradients.tolist() == [0.0, 0.0, 0.0, 4e9]
+    assert rules.workspace.tolist() == [1e8, 2e8, 0.5e8, 4e9]  # PyTorch's update takes the parameters' size
     flow = tensors(6e9)
     assert memory.with_rules(flow, VARIABLES, WORKLOAD) is flow
     inference = WORKLOAD.model_copy(update={"mode": "inference"})
     assert memory.with_rules(tensors(6e9, "rules"), VARIABLES, inference).gradients.max() == 1e9
+
+
+def test_gradients_that_outlive_the_forward_pass_count_at_the_turn() -> None:
+    workload = WORKLOAD.model_copy(update={"gradients_in_forward": True})
+    rules = memory.with_rules(tensors(6e9, "rules", gradients=0.0), VARIABLES, workload)
+    assert rules.gradients.tolist() == [0.0, 0.0, 4e9, 4e9]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "expected"), [("sgd_momentum", 0.0), ("sgd", 0.0), ("adamw", 4e9), ("rmsprop", 4e9), (None, 4e9)]
+)
+def test_updates_that_only_add_have_no_temporaries(optimizer: str | None, expected: float) -> None:
+    named = Optimizer(name=optimizer) if optimizer else None
+    workload = WORKLOAD.model_copy(update={"optimizer": named})
+    assert memory.with_rules(tensors(6e9, "rules"), VARIABLES, workload).workspace[-1] == expected
+
+
+def test_temporaries_take_the_place_of_narrow_copies() -> None:
+    variables = dataclasses.replace(VARIABLES, parameters=6e9)  # fp32, and bf16 for the products
+    assert memory.with_rules(tensors(6e9, "rules"), variables, WORKLOAD).workspace[-1] == 2e9
 
 
 def test_the_reserve_goes_by_vendor_and_by_kind() -> None:

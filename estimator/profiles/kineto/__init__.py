@@ -20,13 +20,13 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import PHASES
-from estimator.core.types import Flags, Integers, Profile, Workload
+from estimator.core.types import Flags, Integers, Optimizer, Profile, Workload
 from estimator.profiles import canonical, chrome_trace, ranks
 from estimator.profiles.columns import Ids
 from estimator.profiles.dump import Dump
 from estimator.profiles.events import LAST
 from estimator.profiles.frameworks import PYTORCH, with_framework
-from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto import autograd, torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.attention_gradients import complete_attention
 from estimator.profiles.kineto.collectives import NOTHING, Message, messages_of_events, world_size
@@ -44,10 +44,11 @@ from estimator.profiles.kineto.devices import (
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
 from estimator.profiles.kineto.step_timeline import step_timeline
-from estimator.profiles.kineto.steps import busy_s, find_steps, span_ps
+from estimator.profiles.kineto.steps import Steps, busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
 from estimator.profiles.modes import with_mode
 from estimator.profiles.steps import NOTHING_IN_STEPS
+from estimator.profiles.timeline import step_at
 
 FORMAT = "PyTorch trace (Kineto JSON)"
 VIEWS = False
@@ -105,10 +106,13 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         row_of_event = np.full(len(counted), -1)
         row_of_event[counted] = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
         timeline = step_timeline(whole, all_launches, steps, row_of_event)
+    row_of_call = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
+    of_call = steps.step[counted] if on_device else _step_of_op(steps, timed["start"])
+    ops = mean_over_devices(ops, len(workers))
     profile = Profile(
-        ops=mean_over_devices(ops, len(workers)),
+        ops=_with_places(ops, row_of_call, timed["start"], of_call, rows.tracked),
         timeline=timeline,
-        workload=_as_traced(workload, trace, nest),
+        workload=_as_traced(workload, trace, nest, steps),
         device=None,
         format="Kineto JSON",
         device_recorded=device_recorded(trace),
@@ -135,12 +139,13 @@ class _Rows:
 
     Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase,
     piece of the op's work, and message (NOTHING: none). Each line of ``amounts`` holds calls, time [ps] and bytes.
-    ``of_event`` is the line of each event.
+    ``of_event`` is the line of each event; ``tracked`` tells whether it is a call that autograd tracks.
     """
 
     keys: Integers
     amounts: Integers
     of_event: Integers
+    tracked: Flags
 
 
 def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
@@ -150,7 +155,8 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     row_of_op, keys = _number_lines(
         kind, on_no_device, on_no_device, nest.phase[in_steps], piece, np.full_like(kind, NOTHING)
     )
-    rows = _Rows(keys, _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones), row_of_op)
+    amounts = _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones)
+    rows = _Rows(keys, amounts, row_of_op, autograd.tracked(trace, nest)[in_steps])
     return _in_program_order(rows, trace.ops["start"][in_steps])
 
 
@@ -165,7 +171,14 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     sizes = np.array([message.bytes for message in trace.messages] + [0], dtype=np.int64)  # NOTHING is the last one
     moved_bytes = np.clip(np.where(sent == NOTHING, device["bytes"], sizes[sent]), 0, MOST_BYTES)
     amounts = _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes)
-    return _in_program_order(_Rows(keys, amounts, row_of_event), device["start"])
+    is_call = has_op & (share.piece != NO) & (share.calls > 0)
+    is_call[is_call] = autograd.tracked(trace, nest)[share.op[is_call]]
+    return _in_program_order(_Rows(keys, amounts, row_of_event, is_call), device["start"])
+
+
+def _step_of_op(steps: Steps, start: Integers) -> Integers:
+    """The step of each op of the host; 0 for all, where no step is marked."""
+    return step_at(steps.windows, start) if len(steps.windows) else np.zeros_like(start)
 
 
 def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
@@ -173,7 +186,14 @@ def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
     first = np.full(len(rows.keys), LAST)
     np.minimum.at(first, rows.of_event, start)
     order = np.argsort(first, kind="stable")
-    return _Rows(rows.keys[order], rows.amounts[order], np.argsort(order)[rows.of_event])
+    return _Rows(rows.keys[order], rows.amounts[order], np.argsort(order)[rows.of_event], rows.tracked)
+
+
+def _with_places(ops: pd.DataFrame, row: Integers, start: Integers, step: Integers, tracked: Flags) -> pd.DataFrame:
+    """OPS with the places of the calls that autograd tracks in the first step, each of a row, start and step."""
+    chosen = tracked & (row >= 0) & (step == 0)
+    texts = autograd.places(row[chosen], start[chosen], len(ops))
+    return ops.assign(places=pd.Series(texts, index=ops.index, dtype=ops["shapes"].dtype))
 
 
 def _sums_by_row(row: Integers, *columns: Integers) -> Integers:
@@ -241,11 +261,18 @@ def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
     return work if piece == EVERY else work[piece : piece + 1]
 
 
-def _as_traced(workload: Workload, trace: Trace, nest: Nesting) -> Workload:
-    """The workload as PyTorch's where it names no framework.
+def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) -> Workload:
+    """The workload as PyTorch's where it names no framework, with parameters and optimizer as the trace tells them.
 
     It is inference where it states no mode and the trace's ops have no backward pass and no update.
     """
+    if workload.parameters is None:
+        counted = autograd.trained_numbers(trace, nest, steps.ops, steps.count)
+        workload = workload.model_copy(update={"parameters": counted})
+    if workload.optimizer is None and (name := autograd.optimizer_name(trace, nest)):
+        workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
+    if autograd.keeps_gradients(trace, nest):
+        workload = workload.model_copy(update={"gradients_in_forward": True})
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
     return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)
 

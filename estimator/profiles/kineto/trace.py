@@ -51,7 +51,7 @@ class Trace:
     streams: Ids = field(default_factory=Ids)  # (device, stream) → lane
     messages: Ids = field(default_factory=Ids)  # collectives.Message → its number
     texts: Ids = field(default_factory=Ids)  # ids that are no whole numbers
-    ops: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "id"))
+    ops: Columns = field(default_factory=lambda: Columns("kind", "lane", "start", "duration", "id", "sequence"))
     device: Columns = field(
         default_factory=lambda: Columns(
             "name", "sort", "lane", "start", "duration", "id", "correlation", "bytes", "message"
@@ -72,7 +72,8 @@ class Trace:
         ops += [e for e in marks if e.name.startswith(LOADER)]
         if ops:
             kinds, ids = [self.calls[_call(e)] for e in ops], [self.number(e.args.id) for e in ops]
-            self.ops.add(kinds, self._lanes(ops), *self._times(ops, origin), ids)
+            sequence = [self.number(e.args.sequence) for e in ops]
+            self.ops.add(kinds, self._lanes(ops), *self._times(ops, origin), ids, sequence)
         self._keep_messages([e for cat in ANNOTATED for e in by_category[cat]], origin)
         device = [e for cat in ON_DEVICE for e in by_category[cat]]
         if device:
@@ -174,6 +175,7 @@ def _event_type() -> Any:
         id=("External id", Identity, None),
         old_id=("external id", Identity, None),
         correlation=("correlation", Identity, None),
+        sequence=("Sequence number", Identity, None),
         device=("device", Identity, None),
         stream=("stream", Identity, None),
         bytes=("bytes", Identity, None),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from estimator.work.operators.rule import ATTENDED, Family, Rule
 
 CONVOLUTION = r"((mkldnn|cudnn|miopen|slow|thnn)_)?conv(olution\w*|_?(transpose|depthwise|dilated|tbc|[123]d)\w*)"
@@ -10,6 +12,17 @@ BACKWARD, OF_LIBRARY = ("output", "image", "weights"), ("image", "output", "weig
 ATTENDED_GRAD = ("", *ATTENDED)
 LAYER = ("input", "weights", "weights")
 IN_PLACE = r"aten::\w+_"  # writes its first operand
+
+OWN = "aten::"  # begins the names of PyTorch's own ops
+INTO_OPERAND = re.compile(r"aten::(?!_|copy_)\w+[^_]_")  # ops that write into their first operand
+COPY = re.compile(r"aten::(copy_|_to_copy|clone|contiguous)")
+RECURRENT_LAYER = re.compile(r"aten::(_cudnn|miopen|mkldnn)_rnn(_layer)?")
+KEPT = {  # by a part of the name: what ops keep for their gradients, where it is not what their operator keeps
+    "pool2d_with_indices": "operand indices",  # of the largest elements, in whole numbers
+    "aten::clamp_min": "result",  # which aten::relu calls
+    "aten::silu_": "operand clone",
+    "aten::mish_": "operand clone",
+}
 
 RULES = (
     Rule("gemm", r"(addmm|baddbmm|addbmm|addmv)", operands=ADDED, multiply="nn"),

@@ -1,0 +1,116 @@
+"""What autograd tells of a Kineto trace: which calls of the forward pass it keeps tensors of, and the parameters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from estimator.core.types import Flags, Integers
+from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.arguments import read_sizes
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting
+from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
+
+GRADIENT_ENDS = "torch::autograd::AccumulateGrad"  # takes the gradient of one parameter
+ZERO_GRAD = f"{OPTIMIZER}zero_grad#"
+LAST_INSIDE = {"aten::_safe_softmax": "aten::where"}  # the op that writes its result
+MOMENTUM, LARGEST_MOMENT = ("mul", "_foreach_mul", "_fused_sgd"), ("maximum", "_foreach_maximum")
+TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedlamb": "lamb", "fusedsgd": "sgd"}
+
+
+def tracked(trace: Trace, nest: Nesting) -> Flags:
+    """Whether each op is one of the forward pass that has a gradient's op, or is inside one.
+
+    An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
+    none (PyTorch, torch/csrc/autograd/function.h, sequence_nr). All ops of the forward pass, where there is no backward
+    pass or no number.
+    """
+    forward: Flags = nest.phase == FORWARD
+    number = trace.ops["sequence"]
+    numbered = np.flatnonzero(forward & (number != ABSENT))
+    if not len(numbered) or not (nest.phase == BACK).any():
+        return forward
+    numbered = numbered[np.lexsort((trace.ops["start"][numbered], number[numbered], trace.ops["lane"][numbered]))]
+    lane, number = trace.ops["lane"][numbered], number[numbered]
+    is_last = np.append((np.diff(number) != 0) | (np.diff(lane) != 0), True)
+    flags = np.zeros(len(forward), dtype=bool)
+    flags[numbered[is_last]] = True
+    return _or_inside(flags, nest.parent) & ~_between(trace, nest)
+
+
+def _between(trace: Trace, nest: Nesting) -> Flags:
+    """Ops inside an op with a gradient of its own whose results it hands on to another one inside."""
+    calls = list(trace.calls)
+    around = np.array([call.name in LAST_INSIDE for call in calls], dtype=bool)[trace.ops["kind"]]
+    last = np.array([call.name in LAST_INSIDE.values() for call in calls], dtype=bool)[trace.ops["kind"]]
+    between: Flags = _or_inside(around, nest.parent) & ~around & ~last
+    return between
+
+
+def _or_inside(flags: Flags, parent: Integers) -> Flags:
+    """Flags of the ops and of all ops inside them."""
+    above, flags = parent.copy(), flags.copy()
+    while (open_ := (above >= 0) & ~flags).any():
+        flags[open_] = flags[above[open_]]
+        above[open_] = parent[above[open_]]
+    return flags
+
+
+def places(row: Integers, start: Integers, rows: int) -> list[str | None]:
+    """The places of each row's events among all, in the order of their starts, ``3;17``; None for a row without any."""
+    in_order = row[np.argsort(start, kind="stable")]
+    listed: list[list[str]] = [[] for _ in range(rows)]
+    for place, each in enumerate(in_order.tolist()):
+        listed[each].append(str(place))
+    return [";".join(each) or None for each in listed]
+
+
+def trained_numbers(trace: Trace, nest: Nesting, in_steps: Flags, steps: int) -> int | None:
+    """Trained numbers, by the gradients that one backward pass hands over; None where nothing tells."""
+    sizes = [
+        sum(math.prod(tensor) for tensor in read_sizes(call.dims)[:1][0]) if _ends_gradient(call.name, call.dims) else 0
+        for call in trace.calls
+    ]
+    total = int(np.array(sizes, dtype=np.int64)[trace.ops["kind"][in_steps]].sum())
+    passes = max(_backward_passes(trace, nest, in_steps), steps)
+    return round(total / passes) or None
+
+
+def _ends_gradient(name: str, dims: bytes) -> bool:
+    return name == GRADIENT_ENDS and bool(read_sizes(dims))
+
+
+def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
+    """How often a product of the backward pass follows one of the forward pass."""
+    matrix = np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
+    rows = np.flatnonzero(in_steps & matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
+    phase = nest.phase[rows[np.argsort(trace.ops["start"][rows], kind="stable")]]
+    return int(((phase[1:] == BACK) & (phase[:-1] == FORWARD)).sum())
+
+
+def keeps_gradients(trace: Trace, nest: Nesting) -> bool:
+    """Whether gradients are set to nothing behind the forward pass: the op before each mark of that is one of it."""
+    marked = trace.marks["start"][trace.marked(ZERO_GRAD)]
+    matrix = np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
+    rows = np.flatnonzero(matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
+    if not len(marked) or not len(rows):
+        return False
+    rows = rows[np.argsort(trace.ops["start"][rows], kind="stable")]
+    before = np.searchsorted(trace.ops["start"][rows], marked) - 1
+    return bool((before >= 0).all() and (nest.phase[rows[before]] == FORWARD).all())
+
+
+def optimizer_name(trace: Trace, nest: Nesting) -> str | None:
+    """The name of the optimizer that the trace marks, with what the ops of its update tell; None without marks."""
+    marked = {name.partition("#")[2].partition(".")[0] for name in trace.names if name.startswith(OPTIMIZER_STEP)}
+    if len(marked) != 1:
+        return None
+    name = marked.pop().lower()
+    name = TORCH_NAMES.get(name, name)
+    kinds = np.unique(trace.ops["kind"][nest.phase == UPDATE]).tolist()
+    calls = list(trace.calls)
+    bases = {calls[kind].name.rpartition("::")[2].rstrip("_") for kind in kinds}
+    if name == "sgd" and bases & set(MOMENTUM):
+        return "sgd_momentum"
+    return "adam_amsgrad" if name in ("adam", "adamw") and bases & set(LARGEST_MOMENT) else name

@@ -1,0 +1,202 @@
+"""Which tensors the forward pass keeps, and what lives at each moment of the backward pass.
+
+An operand is taken to be a tensor that an earlier op wrote: the last one of its size that nothing has read yet, or a
+part of a larger one. So a tensor that one op keeps as its result and the next as its operand counts once, and parts of
+one tensor, such as queries, keys and values of one product, count as that tensor. An operand that no op wrote is the
+batch of data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from estimator.core.types import Floats
+
+OPERAND, OPERANDS, RESULT, MASK, INDICES = "operand", "operands", "result", "mask", "indices"
+RESERVE = "reserve"  # of a recurrent layer
+CLONE = "clone"  # of the operand that an op in place overwrites
+FLAG_BYTES, INDEX_BYTES = 1.0, 8.0
+MOST_PARTS = 8  # of one tensor
+RECENT = 512  # tensors that are looked through
+COPIES = ("copy", "cast")
+FACTORS = ("mul", "div")  # whose operands are kept for each other's gradients
+POWERS = ("pow", "square")
+PASSES_ON = ("add", "sub")  # their operands' gradients are the result's
+Moments = tuple[Floats, Floats, Floats]  # activations, gradients and workspace [B]
+
+
+@dataclass(frozen=True)
+class ForwardOp:
+    """What one forward op reads and writes, sizes in elements, and what of it is kept."""
+
+    keeps: str
+    operands: tuple[int, ...]  # without weights
+    itemsizes: tuple[float, float]  # of what it reads and writes [B]
+    result: int
+    operator: str = ""
+    factor: int = 0  # elements of a smaller operand that is no weight
+    flags: int = 0  # elements of its mask, or of what a recurrent layer keeps of its cells
+    in_place: bool = False
+    reduces: bool = False
+    is_bare: bool = False  # a product that no activation is fused into
+    weights: float = 0.0  # elements
+    count: float = 1.0  # calls that it stands for
+
+    @property
+    def kept_operands(self) -> int:
+        """How many of the operands are kept."""
+        words = self.keeps.split()
+        return len(self.operands) if OPERANDS in words else len(self.operands[:1]) if OPERAND in words else 0
+
+
+@dataclass
+class _Tensor:
+    """A tensor that an op wrote."""
+
+    number: int
+    elements: int
+    itemsize: float
+    operator: str
+    was_read: bool = False
+    is_kept: bool = False
+
+
+@dataclass
+class _Saved:
+    """A tensor that is kept: its size [B], and the first op that keeps it."""
+
+    size: float
+    first: int
+
+
+@dataclass
+class _Tensors:
+    """The tensors that ops have written, the last one last."""
+
+    written: list[_Tensor] = field(default_factory=list)
+
+    def read_by(self, op: ForwardOp, previous: Sequence[_Tensor | None]) -> list[_Tensor | None]:
+        """The tensors of an op's operands, None for those that no op wrote; ``previous``: those of a product of the
+        same operand right before it, such as of keys after queries.
+        """
+        taken: list[_Tensor | None] = []
+        for elements in op.operands if op.operator not in COPIES else op.operands[:1]:
+            siblings = [each for each in previous if each is not None and each.elements == elements]
+            taken.append(siblings[0] if siblings else self._find(elements, taken, bool(op.weights)))
+        for tensor in filter(None, taken):
+            tensor.was_read = True
+        return taken
+
+    def _find(self, elements: int, taken: Sequence[_Tensor | None], with_weights: bool) -> _Tensor | None:
+        """The tensor that an operand most likely is. Products with weights read a whole one first, even again."""
+        same = [each for each in self.written if each.elements == elements and each not in taken]
+        whole = [each for each in self.written if _holds(each.elements, elements)]
+        unread = [each for each in same if not each.was_read]
+        parts = [each for each in whole if not each.was_read or each in taken]
+        if taken:  # one more operand, more likely what nothing has kept yet
+            same = [each for each in same if not each.is_kept] or same
+        in_turn = (unread, same, parts, whole) if with_weights else (unread, parts, same, whole)
+        return next((found[-1] for found in in_turn if found), None)
+
+    def holds(self, elements: int) -> bool:
+        """Whether an op wrote a tensor of this size."""
+        return any(each.elements == elements for each in self.written)
+
+    def forget(self, elements: float, operators: Sequence[str]) -> None:
+        """Forget the last tensor of a size that one of these operators wrote, as nothing else reads it."""
+        for place in range(len(self.written) - 1, -1, -1):
+            if self.written[place].elements == elements and self.written[place].operator in operators:
+                del self.written[place]
+                return
+
+    def write(self, number: int, op: ForwardOp, operand: _Tensor | None) -> _Tensor:
+        """The tensor that an op writes: a new one, or its operand in place, unless a clone of that is kept."""
+        if op.in_place and operand and CLONE not in op.keeps.split():
+            number = operand.number
+        if op.in_place and operand in self.written:
+            self.written.remove(operand)
+        tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator)
+        if op.result:
+            self.written = [*self.written[-RECENT:], tensor]
+        return tensor
+
+
+def _holds(whole: int, part: int) -> bool:
+    return part > 1 and whole > part and whole % part == 0 and whole // part <= MOST_PARTS
+
+
+def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
+    """The tensors that the forward pass keeps for the backward pass."""
+    tensors, saved = _Tensors(), dict[Hashable, _Saved]()
+    previous: tuple[ForwardOp | None, list[_Tensor | None]] = (None, [])
+    for number, op in enumerate(ops):
+        if op.weights:
+            tensors.forget(op.weights, COPIES)
+        is_sibling = op.is_bare and previous[0] is not None and previous[0].operands == op.operands
+        taken = tensors.read_by(op, previous[1] if is_sibling else [])
+        if op.reduces and op.operands:
+            tensors.forget(op.operands[0], POWERS)
+        written = tensors.write(number, op, taken[0] if taken else None)
+        for key, size in _kept(number, op, taken, written, tensors):
+            known = saved.setdefault(key, _Saved(0.0, number))
+            known.size = max(known.size, op.count * size)
+        previous = (op if op.is_bare else None, taken)
+    return list(saved.values())
+
+
+def _kept(
+    number: int, op: ForwardOp, taken: Sequence[_Tensor | None], written: _Tensor, tensors: _Tensors
+) -> Iterator[tuple[Hashable, float]]:
+    """Yield a key and the size [B] of each tensor that an op keeps; a cast of an operand is a tensor of its own."""
+    if not (op.operator in FACTORS and op.factor and not tensors.holds(op.factor)):
+        operands = list(zip(op.operands, taken, strict=False))[: op.kept_operands]
+        for place, (elements, tensor) in enumerate(operands):
+            if tensor is None:
+                yield ("data", elements), elements * op.itemsizes[0]
+            elif tensor.itemsize != op.itemsizes[0]:
+                yield ("cast", number, place), elements * op.itemsizes[0]
+            else:
+                tensor.is_kept = True
+                yield tensor.number, tensor.elements * tensor.itemsize
+    words = op.keeps.split()
+    if RESULT in words:
+        written.is_kept = True
+        yield written.number, op.result * op.itemsizes[1]
+    if MASK in words:
+        yield ("own", number), op.flags * FLAG_BYTES
+    if RESERVE in words:
+        yield ("own", number), op.flags * op.itemsizes[1]
+    if INDICES in words:
+        yield ("own", number), op.result * INDEX_BYTES
+
+
+def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient_itemsize: float) -> Moments:
+    """What lives while the gradients of each op are computed, the last op first.
+
+    A kept tensor lives until the first op that keeps it has its gradients; the gradients of an op's result and operands
+    live while these are computed, and those of weights from then on.
+    """
+    size = np.zeros(len(ops) + 1)
+    np.add.at(size, [each.first for each in saved], [each.size for each in saved])
+    activations = np.cumsum(size)[:-1][::-1]
+    gradients = np.cumsum([gradient_itemsize * op.count * op.weights for op in ops][::-1])
+    weights = {op.weights for op in ops if op.weights}
+    own = [_gradient_bytes(op, weights) for op in ops][::-1]
+    return activations, np.asarray(gradients, dtype=float), np.array(own, dtype=float)
+
+
+def _gradient_bytes(op: ForwardOp, weights: Collection[float]) -> float:
+    """Bytes of the gradients of an op's result and operands; those of weights count elsewhere."""
+    operands = op.operands[:1] if op.operator in COPIES else op.operands
+    is_of_weights = op.operator in COPIES and sum(operands) in weights
+    alone = is_of_weights or op.operator in PASSES_ON or op.in_place
+    return op.result * op.itemsizes[1] + (0.0 if alone else sum(operands) * op.itemsizes[0])
+
+
+def forward_moments(ops: Sequence[ForwardOp]) -> Moments:
+    """What lives while each op runs of which nothing is kept."""
+    there = np.array([sum(op.operands) * op.itemsizes[0] + op.result * op.itemsizes[1] for op in ops], dtype=float)
+    return there, np.zeros_like(there), np.zeros_like(there)
