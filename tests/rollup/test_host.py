@@ -3,16 +3,18 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from estimator.core.interval import bounds
 from estimator.core.scenarios import Host, Input
-from estimator.core.types import Prediction, Profile, RunPlan, Workload
+from estimator.core.types import Prediction, Profile, RunPlan, Timeline, Workload
 from estimator.profiles import canonical
 from estimator.rollup.host import (
     DISPATCH_S,
     OTHER_STACK,
     PACE,
+    UNPROFILED,
     HostScenario,
     framework_dispatch,
     host_scenario,
@@ -84,6 +86,15 @@ def test_an_accelerators_profile_keeps_its_host_more_or_less() -> None:
 def test_on_its_own_device_the_host_varies_as_the_run_does() -> None:
     low, _, high = bounds(scenario("gpu:0", same_device=True).pace)
     assert 0.97 < low < high < 1.03
+
+
+def test_without_its_profiler_a_host_is_faster() -> None:
+    """Its events were recorded one by one: then the profiler slowed it."""
+    timeline = Timeline(pd.DataFrame(), host_step_s=1.0, step_s=1.0)
+    traced = dataclasses.replace(profile("gpu:0"), timeline=timeline)
+    found = host_scenario(traced, None, GPU, RunPlan("toy", draws=4000), np.ones(4001), same_device=True)
+    assert found.pace[0] == 1.0
+    assert bounds(found.pace) == pytest.approx(UNPROFILED, rel=0.05)
 
 
 def test_a_factor_is_another_host_also_on_the_same_device() -> None:

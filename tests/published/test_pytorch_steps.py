@@ -1,0 +1,94 @@
+"""Training steps of PyTorch that the project measured on an H100 and an H200 (tests/data/pytorch_steps)."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from estimator.core.interval import bounds
+from estimator.core.types import Estimate, RunPlan
+from estimator.pipeline.step import estimate
+from estimator.profiles import read_profile
+from tests.conftest import ROOT
+
+DATA = ROOT / "tests" / "data" / "pytorch_steps"
+FOLDERS = {"h100-sxm5-80gb": "h100", "h200-sxm-141gb": "h200"}
+PRECISION = {"default": "auto"}  # others by their own name
+FARTHEST_MEDIAN, FARTHEST_ON_GPU, FARTHEST_MEMORY = 0.3, 0.25, 0.15
+
+with (DATA / "steps.csv").open() as file:
+    STEPS = list(csv.DictReader(file))
+OF_GPUS = [
+    step for step in STEPS if (DATA / FOLDERS[step["device"]] / f"{step['model']}.{step['format']}.json.gz").exists()
+]
+FROM_PROCESSOR = [
+    step
+    for step in STEPS
+    if step["device"] == "h100-sxm5-80gb" and (DATA / "processor" / f"{step['model']}.json.gz").exists()
+]
+
+
+def name(step: dict[str, str]) -> str:
+    return "-".join(step[key] for key in ("device", "model", "format", "mode"))
+
+
+def trace(step: dict[str, str], device: str) -> Path:
+    return DATA / FOLDERS[device] / f"{step['model']}.{step['format']}.json.gz"
+
+
+@pytest.fixture(scope="module")
+def from_processor(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, Estimate]]:
+    """The measured time of each step [s], and its estimate from the trace of a processor."""
+    return list(_from_processor(tmp_path_factory.mktemp("processor")))
+
+
+def _from_processor(folder: Path) -> Iterator[tuple[float, Estimate]]:
+    for step in FROM_PROCESSOR:
+        here = folder / step["model"]
+        here.mkdir(exist_ok=True)
+        (here / "trace.json.gz").write_bytes((DATA / "processor" / f"{step['model']}.json.gz").read_bytes())
+        (here / "workload.yaml").write_text(f"name: {step['model']}\nbatch_size: {step['processor_batch']}\n")
+        plan = RunPlan(
+            step["device"],
+            precision=PRECISION.get(step["format"], step["format"]),
+            batch=int(step["batch"]),
+            mode=step["mode"],  # type: ignore[arg-type]
+        )
+        yield float(step["step_s"]), estimate(read_profile(here), plan)
+
+
+@pytest.mark.slow
+def test_steps_from_traces_of_a_processor(from_processor: list[tuple[float, Estimate]]) -> None:
+    measured = np.array([step_s for step_s, _ in from_processor])
+    low, mid, high = np.array([bounds(found.step.total) for _, found in from_processor]).T
+    errors = np.abs(mid / measured - 1.0)
+    print(f"{len(errors)} steps: {np.median(errors):.1%} median, {np.mean(errors):.1%} mean; ", end="")
+    print(f"{np.mean((low <= measured) & (measured <= high)):.0%} of the intervals hold")
+    assert np.median(errors) < FARTHEST_MEDIAN
+    assert np.mean((low <= measured) & (measured <= high)) > 0.75
+
+
+@pytest.mark.parametrize("step", OF_GPUS, ids=name)
+def test_the_step_of_a_gpus_own_trace(step: dict[str, str]) -> None:
+    """These wait for the device, so that the profiler slows them little."""
+    found = estimate(read_profile(trace(step, step["device"])), RunPlan(step["device"]))
+    assert found.step.total[0] == pytest.approx(float(step["step_s"]), rel=0.05)
+
+
+@pytest.mark.parametrize("step", OF_GPUS, ids=name)
+def test_a_step_from_the_other_gpus_trace(step: dict[str, str]) -> None:
+    (other,) = set(FOLDERS) - {step["device"]}
+    found = estimate(read_profile(trace(step, other)), RunPlan(step["device"], source=other))
+    low, mid, high = bounds(found.step.total)
+    assert low < float(step["step_s"]) < high
+    assert mid == pytest.approx(float(step["step_s"]), rel=FARTHEST_ON_GPU)
+
+
+@pytest.mark.parametrize("step", OF_GPUS, ids=name)
+def test_the_memory_of_a_gpus_own_trace(step: dict[str, str]) -> None:
+    found = estimate(read_profile(trace(step, step["device"])), RunPlan(step["device"])).memory
+    assert found is not None
+    held = sum(samples[0] for part, samples in found.parts.items() if part not in ("reserve", "allocator"))
+    assert held == pytest.approx(float(step["memory_allocated_bytes"]), rel=FARTHEST_MEMORY)
