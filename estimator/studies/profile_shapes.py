@@ -13,6 +13,8 @@ from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY,
 from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
 from estimator.work import convert_precision, count_work
+from estimator.work.framework_defaults import tensors_at_once
+from estimator.work.update_launches import join_updates
 
 EVICTABLE_BYTES = 2.0**20, 2.0**26  # moved by an op: less stays in cache, more never fits
 COMPUTE_BOUND_FLOP_PER_BYTE = 100.0  # above this intensity the place of operands matters little
@@ -35,7 +37,8 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         profile = read_profile(name)
         counted = count_work(profile.ops, profile.workload, profile.where)
         work = convert_precision(counted.work, profile.workload, precision).work
-        shapes = _shapes(work)
+        joined = join_updates(work, tensors_at_once(profile.workload))  # as an accelerator launches them
+        shapes = pd.concat([_shapes(work), *([_shapes(joined.work.assign(time_s=0.0))] if joined.changed else [])])
         called = work["calls"].fillna(1.0) > 0  # casts that the precision removes are not
         step_s = work.loc[called, "time_s"].sum()
         tables.append(shapes.assign(share=shapes["time_s"] / max(step_s, 1e-300)))

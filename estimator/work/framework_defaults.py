@@ -96,7 +96,12 @@ def has_library_normalization(workload: Workload, target: DeviceSpec) -> bool:
 
 def tensors_of_update(workload: Workload, target: DeviceSpec) -> int:
     """How many tensors the framework updates with one kernel on the target, where a processor updated one by one."""
-    return 1 if target.is_processor else _defaults(workload).update_tensors
+    return 1 if target.is_processor else tensors_at_once(workload)
+
+
+def tensors_at_once(workload: Workload) -> int:
+    """How many tensors the framework updates with one kernel on an accelerator."""
+    return _defaults(workload).update_tensors
 
 
 def unit_note(target: DeviceSpec) -> tuple[Note, ...]:

@@ -40,15 +40,19 @@ def has_forward_shapes(work: pd.DataFrame) -> bool:
 
 
 def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
-    """The tensors of a step: what the forward pass keeps, and while each gradient is computed; in inference, those of
-    the forward pass alone.
+    """The tensors of a step: what the forward pass keeps, and what lives while each gradient is computed, where the
+    profile has the places of its calls; in inference, those of the forward pass alone.
     """
     ops = _forward_ops(work, workload)
     trains = bool(in_phase(work, "backward").any()) or workload.mode == "training"
     if not ops:
         return StepTensors(np.zeros(1), np.zeros(1), np.zeros(1), "rules")
-    moments = backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE) if trains else forward_moments(ops)
-    return StepTensors(*moments, "rules")
+    if not trains:
+        return StepTensors(*forward_moments(ops), "rules")
+    saved = saved_tensors(ops)
+    if work["places"].isna().all():  # the rows may be in any order
+        return StepTensors(np.array([sum(each.size for each in saved)]), np.zeros(1), np.zeros(1), "rules")
+    return StepTensors(*backward_moments(ops, saved, GRADIENT_ITEMSIZE), "rules")
 
 
 def layer_tensors(workload: Workload) -> StepTensors:
