@@ -10,14 +10,15 @@ from estimator.profiles import read_profile
 from estimator.rollup.step import replay_step
 
 DEVICES = ("h100-sxm5-80gb", "xeon-platinum-8480-plus")
-SIZES = tuple(2**power for power in range(13))  # 1 to 4096
+SIZES = (1, 2, 4, 16, 64, 512, 4096)
 ROUNDING = 1e-3
 WORKLOADS = sorted(path.name for path in (Path(__file__).parents[2] / "profiles").iterdir() if path.is_dir())
 
 
 def step_s(profile: Profile, device: str, batch: int) -> float:
     """The predicted step [s], which need not fit into the device's memory."""
-    predicted = predict_step(profile, RunPlan(device, precision="auto", batch=batch, draws=0))
+    precision = "bf16" if profile.workload.precision == "fp16" else "auto"  # few processors have fp16
+    predicted = predict_step(profile, RunPlan(device, precision=precision, batch=batch, draws=0))
     return float(replay_step(predicted.prediction, predicted.timeline, predicted.scenario).step.total[0])
 
 
