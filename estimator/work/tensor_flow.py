@@ -68,12 +68,14 @@ def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]
     if not named:
         return work, np.ones(len(work), dtype=bool)
     rows = np.flatnonzero((work["op"] + SECOND).isin(named) & work["output_shapes"].str.contains(";").fillna(False))
-    results = work["output_shapes"].iloc[rows].str.split(";", n=1)
-    seconds = work.iloc[rows].assign(op=work["op"] + SECOND, output_shapes=results.str[1], inputs=pd.NA)
-    whole = work.copy()
-    whole.loc[results.index, "output_shapes"] = results.str[0]
     places = np.argsort(np.concatenate([np.arange(len(work)), rows - 0.5]))
-    return pd.concat([whole, seconds]).iloc[places], places < len(work)
+    second, row = places >= len(work), np.concatenate([np.arange(len(work)), rows])[places]
+    out, parts = work.iloc[row].copy(), np.isin(row, rows)
+    results = out["output_shapes"].str.split(";", n=1)
+    out["output_shapes"] = out["output_shapes"].mask(parts, results.str[0]).mask(second, results.str[1])
+    out["op"] = out["op"].mask(second, out["op"] + SECOND)
+    out["inputs"] = out["inputs"].mask(second)
+    return out, ~second
 
 
 def _follow(work: pd.DataFrame, earlier: list[list[int]], size: Floats) -> _Flow:
