@@ -53,6 +53,7 @@ TRANSPOSES = ("n", "t")
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")  # those whose times are a model's, and hold launches
 COPIES = "data"  # value of ``among``: all copies of the model
 AMONG_COPIES = (COPIES, "like_experts")  # and copies that have the same experts
+LATER_RESULTS = ":1"  # behind the name of an op among ``inputs``: its results behind the first
 HOST_CLASSES = ("host", "input")  # op classes that a host runs
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default
     "gemm": ("m", "n", "k"),

@@ -116,7 +116,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
     time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
     growth = numbers(work, "growth")
-    as_large_s = time_s if source.as_large is None else _times_as_large(source.as_large, source, target, cache)
+    is_other = source.as_large is not None and bool((rung == "proportional").any())
+    as_large_s = _times_as_large(source.as_large, source, target, cache) if is_other else time_s
     of_step = _ratio_of_step(work, source, np.where(np.isnan(time_s[: len(as_large_s)]), np.nan, as_large_s))
     ratio, stream = _ratio_of_times(work, source, target, of_step)
     launches_s = calls_of(work) * launch_latency(target.device, shipped())

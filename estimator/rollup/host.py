@@ -1,8 +1,8 @@
 """What the host of the target's step does: a declared scenario, never carried silently.
 
 An accelerator's profile shows the pace at which its host launched; another host is taken to keep it, more or less. What
-a processor did beside its ops, and what the framework did there around them, says nothing of an accelerator's host:
-there the framework's dispatch stands for it.
+a processor did between its ops, and its framework around them, is no guide to an accelerator's host: there the
+framework's dispatch stands for it.
 """
 
 from __future__ import annotations

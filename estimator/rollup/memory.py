@@ -171,7 +171,7 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     At the turn to the backward pass there are the last step's gradients, where they are dropped behind the forward
     pass: of an op's result and operands one is not kept. At the update there are the gradients of all parameters and
     its own temporaries, in place of narrow copies of the parameters; an allocator that caches its blocks (PyTorch's)
-    keeps the activations' beside these.
+    still holds those of the activations.
     """
     if tensors.evidence in ("flow", "plan") or workload.mode != "training":
         return tensors

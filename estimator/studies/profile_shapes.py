@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from estimator.collect.measure import sweep
 from estimator.core.operators import CAST, attribute, benchmark_kernels, cast_formats, is_cast, with_operators
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
+from estimator.core.types import Workload
 from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
 from estimator.work import convert_precision, count_work
@@ -37,8 +38,7 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         profile = read_profile(name)
         counted = count_work(profile.ops, profile.workload, profile.where)
         work = convert_precision(counted.work, profile.workload, precision).work
-        joined = join_updates(work, tensors_at_once(profile.workload))  # as an accelerator launches them
-        shapes = pd.concat([_shapes(work), *([_shapes(joined.work.assign(time_s=0.0))] if joined.changed else [])])
+        shapes = pd.concat([_shapes(work), *_joined_shapes(work, profile.workload)])
         called = work["calls"].fillna(1.0) > 0  # casts that the precision removes are not
         step_s = work.loc[called, "time_s"].sum()
         tables.append(shapes.assign(share=shapes["time_s"] / max(step_s, 1e-300)))
@@ -50,6 +50,14 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
     shapes_of_all = groups.agg({"share": "sum", "flop": "max"}).reset_index()
     ordered = shapes_of_all.sort_values("share", ascending=False, kind="stable", ignore_index=True)
     return SHAPES.conform(ordered[SHAPE_COLUMNS], "the shapes of the profile")[SHAPE_COLUMNS], tuple(notes)
+
+
+def _joined_shapes(work: pd.DataFrame, workload: Workload) -> Iterator[pd.DataFrame]:
+    """Yield the shapes of updates as an accelerator launches them, of no share of the step, where they differ."""
+    joined = join_updates(work, tensors_at_once(workload))
+    if joined.changed:
+        others = joined.work["calls"].ne(work["calls"]).fillna(False).to_numpy(dtype=bool)
+        yield _shapes(joined.work[others].assign(time_s=0.0))
 
 
 def with_cold_rows(shapes: pd.DataFrame) -> pd.DataFrame:

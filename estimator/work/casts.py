@@ -110,7 +110,7 @@ def remove_loss_scaling(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, .
     """WORK whose ops of loss scaling have no calls and traffic, and notes on them: only fp16 needs it.
 
     Micikevicius et al., ICLR 2018, section 3.2; bf16 has the range of fp32 (Kalamkar et al., A Study of BFLOAT16 for
-    Deep Learning Training, 2019). What multiplies loss or gradients by the scale in an op of its own is not told apart.
+    Deep Learning Training, 2019). What multiplies loss or gradients by the scale in an op of its own is not recognised.
     """
     scaling = is_loss_scaling(work)
     if not scaling.any():

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from estimator.core.schema import complete
+from estimator.core.schema import LATER_RESULTS, complete
 from estimator.work import shapes
 from estimator.work.weights import form
 
 FORMATS = ["from_precision", "to_precision"]  # columns of an op that casts
 RENAMES = "host"  # class of ops that hand on the buffer of their first input
-SECOND = ":1"  # behind the name of an op among inputs: its results behind the first
 LEAST_KNOWN = 0.5  # share of the rows whose inputs are known, for a flow
 
 
@@ -58,7 +57,7 @@ def operand_writers(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[list[t
 def _by_name(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Iterator[list[tuple[int, int]]]:
     """Yield the operands of each row that its inputs name."""
     place = {op: row for row, op in enumerate(work["op"])}
-    for row, names in enumerate([name.removesuffix(SECOND) for name in listed(text)] for text in work["inputs"]):
+    for row, names in enumerate([name.removesuffix(LATER_RESULTS) for name in listed(text)] for text in work["inputs"]):
         sizes = zip(names, parsed.ops[parsed.codes[row]].operands, strict=False)
         earlier = [(place[name], shape) for name, shape in sizes if place.get(name, row) < row]
         yield [(writer, _elements(shape or _first_result(parsed, writer))) for writer, shape in earlier]

@@ -80,7 +80,7 @@ def _shares(work: pd.DataFrame, workload: Workload, layer: pd.Series) -> tuple[p
     ops = _image_ops(work, layer.notna() | is_gradient_sum(work) | is_rewritten_sum(work), workload.batch_size)
     passes = _library_passes(work, ops, step_pass)
     if not passes:
-        return layer.isna() & layer.notna(), pd.Series(1.0, index=work.index)
+        return pd.Series(False, index=work.index), pd.Series(1.0, index=work.index)
     applied = [rows[-1] for rows in passes]
     merged = step_pass.isin(step_pass.iloc[applied])
     left = np.where(merged, 0.0, 1.0)

@@ -65,7 +65,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     all_trainings = fuse_trainings(laid_out.work, plan.fused_trainings)
 
     is_other = profile.ran and (resized.changed or all_trainings.changed)
-    alike = replace(plan, batch=None, trainings=1)
+    of_profile = replace(plan, batch=None, trainings=1)
 
     transforms = (resized, merged, joined, converted, fused, laid_out, all_trainings)
     return WorkOnTarget(
@@ -80,7 +80,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
             *(unit_note(target) if from_processor else ()),
             *(note for transform in (counted, addressed, *transforms) for note in transform.notes),
         ),
-        as_large=work_on_target(profile, alike, target, from_processor=from_processor).work if is_other else None,
+        as_large=work_on_target(profile, of_profile, target, from_processor=from_processor).work if is_other else None,
     )
 
 

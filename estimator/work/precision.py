@@ -55,7 +55,7 @@ def convert_precision(
     activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_holds_weights(work)
     mixed, layer = narrows and not folded, normalization_layers(work)
     kept = activations & mixed & (_is_kept(work) | layer.notna())
-    formats = _formats(work, workload, kept, activations & ~kept, products, after) if mixed else None
+    formats = _formats(work, workload, layer, kept, activations & ~kept, products, after) if mixed else None
     widened = formats.widened if formats else kept
     moved = activations & ~kept & ~widened
     text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
@@ -101,14 +101,15 @@ def _convert_rows(work: pd.DataFrame, precision: pd.Series) -> pd.DataFrame:
 
 
 def _formats(
-    work: pd.DataFrame, workload: Workload, kept: pd.Series, free: pd.Series, products: pd.Series, stored: str
-) -> Formats:
+    work: pd.DataFrame, workload: Workload, layer: pd.Series, kept: pd.Series, free: pd.Series, products: pd.Series,
+    stored: str,
+) -> Formats:  # fmt: skip
     """The formats in which rows read and write activations; embeddings read weights, and so write fp32."""
     embeds = (work["op_class"] == "embedding") & (work["precision"] == WIDE)
     each = pd.Series("", index=work.index).mask(kept | embeds, WIDE).mask(free | products, stored)
     op_by_op = casts_op_by_op(workload)
     each = formats_of_operands(work, workload, each, free, WIDE) if op_by_op else each
-    return Formats(each, normalization_layers(work), free & (each == WIDE), stored, casts_each_use=op_by_op)
+    return Formats(each, layer, free & (each == WIDE), stored, casts_each_use=op_by_op)
 
 
 def _holds_weights(work: pd.DataFrame) -> pd.Series:
@@ -152,6 +153,6 @@ def _recipe_note(work: pd.DataFrame, precision: str) -> Iterator[Note]:
     if not (work["time_s"] > 0).any():
         text = (
             f"the step casts as automatic mixed precision does; 'precision: {precision}' in layers.yaml is another: "
-            f"its model is held in {precision}, beside weights in {WIDE} for the updates"
+            f"its model is held in {precision}, with a copy of the weights in {WIDE} for the updates"
         )
         yield Note("precision-converted", text)

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from estimator.core.types import Floats
+from estimator.work.tensors import FLAG_BYTES
 
 OPERAND, OPERANDS, RESULT, MASK, INDICES = "operand", "operands", "result", "mask", "indices"
 RESERVE = "reserve"  # of a recurrent layer
 CLONE = "clone"  # of the operand that an op in place overwrites
-FLAG_BYTES, INDEX_BYTES = 1.0, 8.0
+INDEX_BYTES = 8.0
 MOST_PARTS = 8  # of one tensor
 RECENT = 512  # tensors that are looked through
 COPIES = ("copy", "cast")

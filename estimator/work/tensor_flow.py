@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from estimator.core.schema import LATER_RESULTS
 from estimator.core.types import Floats, StepTensors, Workload
 from estimator.work import shapes
-from estimator.work.edges import RENAMES, SECOND, listed, producers
+from estimator.work.edges import RENAMES, listed, producers
 from estimator.work.operators import is_update, is_variable
 from estimator.work.tensors import in_phase, result_elements, written_itemsizes
 from estimator.work.weights import form
@@ -64,16 +65,18 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
 
 def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """WORK with a further row ahead of each op whose later results others take, ``op:1``, and which rows run."""
-    named = {name for text in work["inputs"].dropna().unique() if SECOND in text for name in listed(text)}
+    named = {name for text in work["inputs"].dropna().unique() if LATER_RESULTS in text for name in listed(text)}
     if not named:
         return work, np.ones(len(work), dtype=bool)
-    rows = np.flatnonzero((work["op"] + SECOND).isin(named) & work["output_shapes"].str.contains(";").fillna(False))
+    rows = np.flatnonzero(
+        (work["op"] + LATER_RESULTS).isin(named) & work["output_shapes"].str.contains(";").fillna(False)
+    )
     places = np.argsort(np.concatenate([np.arange(len(work)), rows - 0.5]))
     second, row = places >= len(work), np.concatenate([np.arange(len(work)), rows])[places]
     out, parts = work.iloc[row].copy(), np.isin(row, rows)
     results = out["output_shapes"].str.split(";", n=1)
     out["output_shapes"] = out["output_shapes"].mask(parts, results.str[0]).mask(second, results.str[1])
-    out["op"] = out["op"].mask(second, out["op"] + SECOND)
+    out["op"] = out["op"].mask(second, out["op"] + LATER_RESULTS)
     out["inputs"] = out["inputs"].mask(second)
     return out, ~second
 

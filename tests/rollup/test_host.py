@@ -50,7 +50,7 @@ def test_a_processors_profile_gets_the_frameworks_launches_on_an_accelerator() -
 
 
 def test_a_frameworks_launches_hold_what_its_host_does_around_them() -> None:
-    """What a framework does on a processor around its ops is no time of an accelerator beside its launches."""
+    """The host ops of a processor take no further time on an accelerator."""
     before, launches = predicted(), scenario("/host:CPU", draws=1)
     found = in_scenario(before, launches)
     assert (found.samples[:, 6].tolist(), found.ops["method"][6]) == ([0.0, 0.0], "none")

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from estimator.core.parallel import OF_PARAMETERS
+from estimator.core.schema import LATER_RESULTS
 from estimator.core.types import ITEMSIZE
 
 BATCH = -1
 Shape = tuple[int | Fraction, ...]  # a ratio is of each sample; :func:`estimator.work.shapes.read_shapes`
-SECOND = ":1"  # behind the name of an op: its second result
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Dropout(Node):
 
     def backward(self, gradient: Tensor | None, kept: Renamed) -> Made:
         """The gradient where the mask lets it through."""
-        operands = (_known(gradient), Tensor(last(self.result, kept).name + SECOND, self._mask))
+        operands = (_known(gradient), Tensor(last(self.result, kept).name + LATER_RESULTS, self._mask))
         yield self.inputs[0], Row(f"{self.name}/grad", "aten::native_dropout_backward", operands, (self.shape,))
 
     @property

@@ -141,7 +141,7 @@ def test_the_heaviest_stage_is_the_one_that_memory_counts(kind: str, tensor: int
 
 def test_the_ends_of_gpt2_xl_are_a_third_heavier_than_the_mean() -> None:
     """48 · (12 · 1600² + 13 · 1600) + (50257 + 1024) · 1600 + 2 · 1600 = 1 557 611 200 parameters, of which each stage
-    has 6 blocks, 184 444 800, and the first the tables of 82 049 600 beside them: 1.369 · 1 557 611 200 / 8.
+    has 6 blocks, 184 444 800, and the first also the tables, 82 049 600: 1.369 · 1 557 611 200 / 8.
     """
     sizes = {"blocks": 48, "hidden_size": 1600, "heads": 25, "vocabulary": 50257, "sequence_length": 1024}
     heaviest = heaviest_stage(profile(**sizes), Split(pipeline=8))
