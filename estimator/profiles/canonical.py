@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
@@ -12,6 +13,8 @@ from estimator.core.types import Profile
 
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
+PLACE = r"\d{1,15}"
+PLACES = rf"{PLACE}(;{PLACE})*"
 SLACK = 0.02  # share of a step's time by which its ops may exceed it
 AMOUNTS = ("calls", "time_s", "shared_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 
@@ -20,6 +23,7 @@ def to_ops(rows: pd.DataFrame, where: str) -> pd.DataFrame:
     """The rows as OPS. Raises EstimatorError where a value is unreadable or no op took any time."""
     ops = OPS.conform(rows.reset_index(drop=True), where)
     _refuse_unreadable_shapes(ops, where)
+    _refuse_unreadable_places(ops, where)
     _refuse_time_without_calls(ops, where)
     if ops.empty or not ops["time_s"].sum() > 0:
         raise EstimatorError(f"{where}: no op took any time; expected times above zero, so capture the profile again")
@@ -31,6 +35,14 @@ def _refuse_unreadable_shapes(ops: pd.DataFrame, where: str) -> None:
     for row, text in known[~known.str.fullmatch(SHAPES)].items():
         place = f"{where}: row {int(str(row)) + 1}"
         raise EstimatorError(f"{place}: shapes is '{text}', which cannot be read; expected one such as '100x50;50x1'")
+
+
+def _refuse_unreadable_places(ops: pd.DataFrame, where: str) -> None:
+    known = ops["places"].dropna()
+    once = np.array([len(set(text.split(";"))) == text.count(";") + 1 for text in known], dtype=bool)
+    for row, text in known[~(known.str.fullmatch(PLACES).to_numpy(dtype=bool) & once)].items():
+        place = f"{where}: row {int(str(row)) + 1}"
+        raise EstimatorError(f"{place}: places is '{text}'; expected different whole numbers such as '3;17'")
 
 
 def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:

@@ -2,6 +2,7 @@ import dataclasses
 
 import pytest
 
+from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical
 from estimator.rollup.source_step import coverage, idle_time
@@ -45,3 +46,10 @@ def test_ops_busy_for_longer_than_their_steps_give_a_warning() -> None:
     assert canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.01)).warnings == ()
     (warning,) = canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.1)).warnings
     assert "1.1 s a step, its steps last 1 s" in warning
+
+
+@pytest.mark.parametrize("places", ["a;b", "1.5", ";", "1;1", "-1", "9" * 20])
+def test_places_are_different_whole_numbers(places: str) -> None:
+    rows = make_ops({"time_s": 0.6, "places": "0;2"}, {"time_s": 0.4, "places": places})
+    with pytest.raises(EstimatorError, match=r"toy: row 2: places is .* expected different whole numbers"):
+        canonical.to_ops(rows, "toy")

@@ -8,7 +8,7 @@ import numpy as np
 
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.arguments import read_sizes
+from estimator.profiles.kineto.arguments import Call, read_sizes
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
@@ -68,35 +68,38 @@ def places(row: Integers, start: Integers, rows: int) -> list[str | None]:
 
 def trained_numbers(trace: Trace, nest: Nesting, in_steps: Flags, steps: int) -> int | None:
     """Trained numbers, by the gradients that one backward pass hands over; None where nothing tells."""
-    sizes = [
-        sum(math.prod(tensor) for tensor in read_sizes(call.dims)[:1][0]) if _ends_gradient(call.name, call.dims) else 0
-        for call in trace.calls
-    ]
-    total = int(np.array(sizes, dtype=np.int64)[trace.ops["kind"][in_steps]].sum())
+    often = np.bincount(trace.ops["kind"][in_steps], minlength=len(trace.calls)).tolist()
+    total = sum(count * _gradient_elements(call) for count, call in zip(often, trace.calls, strict=True) if count)
     passes = max(_backward_passes(trace, nest, in_steps), steps)
     return round(total / passes) or None
 
 
-def _ends_gradient(name: str, dims: bytes) -> bool:
-    return name == GRADIENT_ENDS and bool(read_sizes(dims))
+def _gradient_elements(call: Call) -> int:
+    """Elements of the gradient that an op hands over to a parameter; 0 for all other ops."""
+    sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
+    return sum(map(math.prod, sizes[0])) if sizes else 0
 
 
 def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
     """How often a product of the backward pass follows one of the forward pass."""
-    matrix = np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
-    rows = np.flatnonzero(in_steps & matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
-    phase = nest.phase[rows[np.argsort(trace.ops["start"][rows], kind="stable")]]
+    rows = _products_in_order(trace, nest)
+    phase = nest.phase[rows[in_steps[rows]]]
     return int(((phase[1:] == BACK) & (phase[:-1] == FORWARD)).sum())
+
+
+def _products_in_order(trace: Trace, nest: Nesting) -> Integers:
+    """The products of both passes, in the order of their starts."""
+    matrix = np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
+    rows = np.flatnonzero(matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
+    return rows[np.argsort(trace.ops["start"][rows], kind="stable")]
 
 
 def keeps_gradients(trace: Trace, nest: Nesting) -> bool:
     """Whether gradients are set to nothing behind the forward pass: the op before each mark of that is one of it."""
     marked = trace.marks["start"][trace.marked(ZERO_GRAD)]
-    matrix = np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
-    rows = np.flatnonzero(matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
+    rows = _products_in_order(trace, nest)
     if not len(marked) or not len(rows):
         return False
-    rows = rows[np.argsort(trace.ops["start"][rows], kind="stable")]
     before = np.searchsorted(trace.ops["start"][rows], marked) - 1
     return bool((before >= 0).all() and (nest.phase[rows[before]] == FORWARD).all())
 

@@ -96,3 +96,8 @@ def test_ops_that_prepare_memory_do_no_work_of_the_op_around_them(tmp_path: Path
     inside = event("aten::contiguous", 1, 8, **TENSOR)
     profile = read(tmp_path, event("aten::native_layer_norm", 0, 10, **TENSOR), inside)
     assert profile.ops.set_index("op")["shapes"]["aten::native_layer_norm"] == "4x8"
+
+
+def test_gradients_of_any_size_are_counted(tmp_path: Path) -> None:
+    """10^12 × 10^12 numbers, more than a machine's whole numbers hold."""
+    assert read(tmp_path, *FORWARD, *BACKWARD[:2], ends(72, 10**12, 10**12)).workload.parameters == pytest.approx(1e24)
