@@ -101,15 +101,22 @@ class _MeasuredTable:
 def _residuals_of(model_name: str, precision: str, measured: _MeasuredTable) -> tuple[str, Residuals]:
     """The model for ops in a precision and its residuals; its fallback where none of its own ops was measured well."""
     model = KERNEL_MODELS[model_name]
-    inputs = KernelInputs.on_device(_rows_for_model(model, precision, measured), measured.device, shipped())
-    min_launches = MIN_LAUNCHES_SAME_LIBRARY if measured.isolated else MIN_LAUNCHES
-    own_residuals = residuals(model, inputs, inputs.launch_s, min_launches)
+    own_residuals = _own_residuals(model, precision, measured)
     has_none = not len(own_residuals.log_residual)
     return (
         _residuals_of(model.fallback, precision, measured)
         if has_none and model.fallback
         else (model_name, own_residuals)
     )
+
+
+def _own_residuals(model: KernelModel, precision: str, measured: _MeasuredTable) -> Residuals:
+    """The residuals of a model in a precision, for ops of its own that were measured well."""
+    if measured.table.empty:
+        return NO_RESIDUALS
+    inputs = KernelInputs.on_device(_rows_for_model(model, precision, measured), measured.device, shipped())
+    min_launches = MIN_LAUNCHES_SAME_LIBRARY if measured.isolated else MIN_LAUNCHES
+    return residuals(model, inputs, inputs.launch_s, min_launches)
 
 
 def _rows_for_model(model: KernelModel, precision: str, measured: _MeasuredTable) -> pd.DataFrame:

@@ -64,7 +64,9 @@ class StreamCalls:
 def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls:
     """The calls of rows of WORK, with ``bytes`` and ``flop`` of ``calls`` calls, or of TRUTH."""
     is_normalization = (rows["op_class"] == "normalization").to_numpy(dtype=bool, na_value=False)
-    is_softmax = is_normalization & (benchmark_kernels(rows) == "softmax")
+    is_softmax = (
+        is_normalization & (benchmark_kernels(rows) == "softmax") if is_normalization.any() else is_normalization
+    )
     kernel = np.select([is_softmax, is_normalization], ["softmax", "normalization"], "stream")
     bytes_, flop = numbers(rows, "bytes") / calls, numbers(rows, "flop") / calls
     row_length = numbers(rows, "row_length")

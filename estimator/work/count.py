@@ -7,8 +7,7 @@ workload file describes. Otherwise it stays NA: no work is guessed.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from estimator.core.conv_shape import ConvShape
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unknown
+from estimator.core.recall import recalled
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
@@ -36,19 +36,8 @@ from estimator.work.transformed import Transformed
 
 LAYERS = ("attention", "gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
 CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # in the attributes of casts
-KEPT_TABLES = 32  # of the last counts
 MOST_KEPT_ROWS = 20_000  # of a count that is kept: of a larger one the memory would matter
 ROW_KIND = ("op_type", "operator", "precision")  # rows equal in these columns do the same work
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """What is counted; equal where the contents are."""
-
-    digest: bytes
-    ops: pd.DataFrame = field(compare=False)
-    workload: Workload = field(compare=False)
-    where: str = field(compare=False)
 
 
 def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> Transformed:
@@ -60,21 +49,16 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     """
     if len(ops) > MOST_KEPT_ROWS:
         return _count(ops, workload, where)
-    counted = _count_or_recall(_Counted(_digest(ops, workload, where), ops, workload, where))
+    counted = _recalled_count(_digest(ops, workload, where), ops, workload, where)
     return replace(counted, work=counted.work.copy())
 
 
-def _digest(ops: pd.DataFrame, workload: Workload, where: str) -> bytes:
+def _digest(ops: pd.DataFrame, workload: Workload, where: str) -> str:
     """A hash of all contents: cells, names and types of columns, the workload and the place."""
     rows = pd.util.hash_pandas_object(ops).to_numpy().tobytes()
     columns, stated = repr(list(ops.dtypes.items())), repr(sorted(workload.model_fields_set))
     texts = "\n".join((columns, stated, repr(workload), where))
-    return hashlib.sha256(rows + texts.encode(errors="surrogatepass")).digest()  # a path may be any bytes
-
-
-@lru_cache(maxsize=KEPT_TABLES)
-def _count_or_recall(given: _Counted) -> Transformed:
-    return _count(given.ops, given.workload, given.where)
+    return hashlib.sha256(rows + texts.encode(errors="surrogatepass")).hexdigest()  # a path may be any bytes
 
 
 def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
@@ -105,6 +89,9 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     suspicious = (*unknown_products(work), *times_in_another_unit(work))
     notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
+
+
+_recalled_count = recalled(_count)
 
 
 def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:

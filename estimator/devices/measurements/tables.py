@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from estimator.core import csv_files
+from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import LAUNCH, refuse_unknown, with_operators
+from estimator.core.recall import recalled
 from estimator.core.schema import MEASUREMENTS, SHAPED_BY, complete
 from estimator.core.types import DeviceSpec, Flags, Network, Sourced
 from estimator.core.units import and_more
@@ -47,10 +48,10 @@ def read_measurements(
     Raises EstimatorError for unreadable rows, rows of another device, products above the device's peak, times in
     another unit, different conditions, and too many rows.
     """
-    files = measurements_paths(device.name, path, named)
-    if not files:
+    paths = measurements_paths(device.name, path, named)
+    if not paths:
         return MEASUREMENTS.empty(), ()
-    first, *others = reversed(files) if alone else files
+    first, *others = reversed(paths) if alone else paths
     rows, notes = _read_table(device, first)
     for position, file in enumerate(others):
         more_rows, more_notes = _read_table(device, file)
@@ -67,7 +68,19 @@ def _row_kinds(rows: pd.DataFrame) -> pd.MultiIndex:
 
 
 def _read_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows of one table, with notes on rows left out and rows that look wrong."""
+    """The rows of one table, with notes on rows left out and rows that look wrong.
+
+    The last results are kept: a study asks for the same devices again and again.
+    """
+    if not path.is_file():  # missing, or a pipe, which can be read but once
+        return _parse_table(device, path)
+    digest = files.sha256_of_text(f"{files.sha256(path)} {path} {device.model_dump_json()}")
+    rows, notes = _recalled_table(digest, device, path)
+    return rows.copy(), notes
+
+
+def _parse_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """As :func:`_read_table`."""
     rows = with_operators(MEASUREMENTS.conform(pd.concat(list(_limited_frames(path))), str(path)))
     _refuse_other_devices(rows, device, path)
     ratios = implausible.time_ratios(rows, device)
@@ -86,6 +99,9 @@ def _read_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str
         *suspicious.notes(), *conditions.spread_notes(where),
     )  # fmt: skip
     return rows[~(is_impossible | is_implausible)].reset_index(drop=True), notes
+
+
+_recalled_table = recalled(_parse_table)
 
 
 def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:

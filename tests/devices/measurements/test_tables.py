@@ -1,9 +1,14 @@
+import os
+import threading
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError
+from estimator.core.recall import recalled
+from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements, read_measurements, tables, with_measured
 from tests.conftest import make_device
@@ -222,3 +227,36 @@ def test_the_launch_latency_is_taken_from_measurements(tmp_path: Path) -> None:
     assert latency is not None
     assert (latency.value, latency.status) == (3e-6, "measured")
     assert with_measured(device, load_measurements(device)) == device
+
+
+def test_a_table_is_parsed_once_and_anew_where_it_or_the_device_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    parse = tables._parse_table
+
+    def counting(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        parsed.append(device.name)
+        return parse(device, path)
+
+    monkeypatch.setattr(tables, "_recalled_table", recalled(counting))
+    table, device = tmp_path / "times.csv", make_device(name="toy")
+    table.write_text("op_class,precision,m,n,k,time_s\ngemm,fp32,8,8,8,1e-3\n", encoding="utf-8")
+    first = load_measurements(device, table)
+    first.loc[:, "time_s"] = -1.0
+    assert load_measurements(device, table)["time_s"].item() == 1e-3
+    assert len(parsed) == 1
+    load_measurements(device.model_copy(update={"aliases": ("other",)}), table)
+    table.write_text("op_class,precision,m,n,k,time_s\ngemm,fp32,8,8,8,2e-3\n", encoding="utf-8")
+    assert load_measurements(device, table)["time_s"].item() == 2e-3
+    assert len(parsed) == 3
+
+
+def test_a_table_from_a_pipe_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "times.fifo"
+    os.mkfifo(pipe)
+    text = "op_class,precision,m,n,k,time_s\ngemm,fp32,8,8,8,1e-3\n"
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    assert len(load_measurements(make_device(name="toy"), pipe)) == 1
+    writer.join()
