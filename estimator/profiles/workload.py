@@ -54,6 +54,10 @@ def read_provenance(sides: Mapping[str, Path]) -> Provenance:
 
 
 def find_workload(place: Path) -> Workload:
-    """The workload of a dump; without ``workload.yaml``, only its name."""
+    """The workload of a dump, by default with its folder's name; without ``workload.yaml``, only the dump's own name."""
     path = side_files(place).get("workload.yaml")
-    return yaml_files.check(Workload, yaml_files.read_yaml(path)) if path else Workload(name=place.resolve().stem)
+    if path is None:
+        return Workload(name=place.resolve().stem)
+    document = yaml_files.read_yaml(path)
+    document.data.setdefault("name", path.resolve().parent.name)
+    return yaml_files.check(Workload, document)

@@ -192,12 +192,22 @@ def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient
 def _gradient_bytes(op: ForwardOp, weights: Collection[float]) -> float:
     """Bytes of the gradients of an op's result and operands; those of weights count elsewhere."""
     operands = op.operands[:1] if op.operator in COPIES else op.operands
-    is_of_weights = op.operator in COPIES and sum(operands) in weights
-    alone = is_of_weights or op.operator in PASSES_ON or op.in_place
+    alone = _copies_weights(op, weights) or op.operator in PASSES_ON or op.in_place
     return op.result * op.itemsizes[1] + (0.0 if alone else sum(operands) * op.itemsizes[0])
 
 
+def _copies_weights(op: ForwardOp, weights: Collection[float]) -> bool:
+    """Whether an op copies or casts weights; both they and the copies count as parameters."""
+    return op.operator in COPIES and sum(op.operands[:1]) in weights
+
+
 def forward_moments(ops: Sequence[ForwardOp]) -> Moments:
-    """What lives while each op runs of which nothing is kept."""
-    there = np.array([sum(op.operands) * op.itemsizes[0] + op.result * op.itemsizes[1] for op in ops], dtype=float)
+    """What lives while each op runs of which nothing is kept: its operands and its result, without copies of weights."""
+    weights = {op.weights for op in ops if op.weights}
+    own = [0.0 if _copies_weights(op, weights) else _bytes(op) for op in ops]
+    there = np.array(own, dtype=float)
     return there, np.zeros_like(there), np.zeros_like(there)
+
+
+def _bytes(op: ForwardOp) -> float:
+    return sum(op.operands) * op.itemsizes[0] + op.result * op.itemsizes[1]

@@ -14,6 +14,8 @@ from estimator.work.precision import convert_precision
 from estimator.work.rebatch import known_batch, names_batch, rebatch
 from estimator.work.tensor_flow import flowing_tensors
 
+FAR = 64  # times a batch: at a small one unlike tensors may be of one size, and then count as one
+
 
 def step_tensors(work: pd.DataFrame, workload: Workload, precision: str | None = None) -> StepTensors:
     """What a step holds in memory apart from its variables, by the strongest evidence that its WORK has.
@@ -33,7 +35,7 @@ def step_tensors(work: pd.DataFrame, workload: Workload, precision: str | None =
 def tensors_at_two_batches(
     work: pd.DataFrame, workload: Workload, size: int | None, precision: str | None
 ) -> Iterator[tuple[int, StepTensors]]:
-    """Yield a batch and the step's tensors at it: the wanted batch, by default the profiled one, and twice as many.
+    """Yield a batch and the step's tensors at it: the wanted batch, by default the profiled one, and FAR times that.
 
     Products run in ``precision``, where it is not None. Only the profiled batch, as 0, where nothing tells its size.
 
@@ -43,6 +45,6 @@ def tensors_at_two_batches(
     if profiled is None or (profiled == 1 and size in (None, 1) and not names_batch(work)):
         yield profiled or 0, step_tensors(work, workload, precision)
         return
-    for batch in (size or profiled, 2 * (size or profiled)):
+    for batch in (size or profiled, FAR * (size or profiled)):
         resized = rebatch(work, workload, batch).work
         yield batch, step_tensors(resized, workload.model_copy(update={"batch_size": batch}), precision)

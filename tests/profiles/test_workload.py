@@ -40,6 +40,12 @@ def test_a_dump_without_files_has_its_name_alone(tmp_path: Path) -> None:
     assert read_provenance({}) == Provenance()
 
 
+def test_one_line_is_enough(tmp_path: Path) -> None:
+    write(tmp_path, workload="batch_size: 32\n")
+    found = find_workload(tmp_path / "trace.json")
+    assert (found.name, found.batch_size) == (tmp_path.name, 32)
+
+
 def test_a_workload_says_what_the_dump_does_not(tmp_path: Path) -> None:
     write(tmp_path, workload="name: toy\nframework: our own\nbatch_size: 32\n")
     found = find_workload(tmp_path / "trace.json")

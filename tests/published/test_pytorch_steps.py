@@ -9,6 +9,7 @@ import pytest
 
 from estimator.core.interval import bounds
 from estimator.core.types import Estimate, RunPlan
+from estimator.pipeline.memory import memory
 from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from tests.conftest import ROOT
@@ -46,17 +47,22 @@ def from_processor(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float
 
 def _from_processor(folder: Path) -> Iterator[tuple[float, Estimate]]:
     for step in FROM_PROCESSOR:
-        here = folder / step["model"]
-        here.mkdir(exist_ok=True)
-        (here / "trace.json.gz").write_bytes((DATA / "processor" / f"{step['model']}.json.gz").read_bytes())
-        (here / "workload.yaml").write_text(f"name: {step['model']}\nbatch_size: {step['processor_batch']}\n")
         plan = RunPlan(
             step["device"],
             precision=PRECISION.get(step["format"], step["format"]),
             batch=int(step["batch"]),
             mode=step["mode"],  # type: ignore[arg-type]
         )
-        yield float(step["step_s"]), estimate(read_profile(here), plan)
+        yield float(step["step_s"]), estimate(read_profile(from_trace(step, folder)), plan)
+
+
+def from_trace(step: dict[str, str], folder: Path) -> Path:
+    """A folder with the trace of a step on a processor, and its batch."""
+    here = folder / step["model"]
+    here.mkdir(exist_ok=True)
+    (here / "trace.json.gz").write_bytes((DATA / "processor" / f"{step['model']}.json.gz").read_bytes())
+    (here / "workload.yaml").write_text(f"batch_size: {step['processor_batch']}\n")
+    return here
 
 
 @pytest.mark.slow
@@ -92,3 +98,13 @@ def test_the_memory_of_a_gpus_own_trace(step: dict[str, str]) -> None:
     assert found is not None
     held = sum(samples[0] for part, samples in found.parts.items() if part not in ("reserve", "allocator"))
     assert held == pytest.approx(float(step["memory_allocated_bytes"]), rel=FARTHEST_MEMORY)
+
+
+@pytest.mark.parametrize("model", ["mlp", "vit_b_16"])
+def test_the_largest_batch_hardly_depends_on_that_of_the_trace(model: str, tmp_path: Path) -> None:
+    """At a small batch, tensors of unlike use are of one size."""
+    step = next(step for step in FROM_PROCESSOR if step["model"] == model)
+    traced, batch = read_profile(from_trace(step, tmp_path)), int(step["processor_batch"])
+    own, larger = (memory(traced, RunPlan(step["device"], batch=size)).largest_batch for size in (batch, 32 * batch))
+    assert larger is not None
+    assert own == pytest.approx(larger, rel=0.02)

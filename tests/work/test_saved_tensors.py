@@ -75,3 +75,8 @@ def test_the_backward_pass_frees_tensors_and_makes_gradients() -> None:
     assert gradients.tolist() == [4 * 64, 4 * 64, 2 * 4 * 64]
     assert own.tolist() == [2 * 4 * S] * 3
     assert forward_moments((ADD,))[0].tolist() == [3 * 4 * S]
+
+
+def test_a_cast_of_weights_holds_nothing_that_is_no_parameter() -> None:
+    cast = replace(CAST, operands=(64,), result=64)
+    assert forward_moments((PRODUCT, cast, PRODUCT))[0].tolist() == [2 * 4 * S, 0.0, 2 * 4 * S]

@@ -5,6 +5,7 @@ import pytest
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, step_tensors, tensors_at_two_batches
+from estimator.work.step_tensors import FAR
 from tests.profiles.layers.models import profile as layers_profile
 
 
@@ -22,16 +23,16 @@ def test_the_strongest_evidence_is_taken() -> None:
     assert [float(part.sum()) for part in (nothing.activations, nothing.gradients, nothing.workspace)] == [0, 0, 0]
 
 
-def test_activations_double_with_the_batch_and_halve_in_half_the_width() -> None:
+def test_activations_grow_with_the_batch_and_halve_in_half_the_width() -> None:
     profile = read_profile("cnn")
     work = count_work(profile.ops, profile.workload).work
     (first, one), (second, two) = tensors_at_two_batches(work, profile.workload, 64, None)
-    assert (first, second) == (64, 128)
-    assert two.activations.max() == pytest.approx(2 * one.activations.max(), rel=0.01)
+    assert (first, second) == (64, FAR * 64)
+    assert two.activations.max() == pytest.approx(FAR * one.activations.max(), rel=0.01)
     narrow = step_tensors(work, profile.workload, "bf16").activations.max()
     assert 0.5 < narrow / one.activations.max() < 0.75  # the ops of normalizations stay in fp32
-    _, (_, twice) = tensors_at_two_batches(work, profile.workload, 64, "bf16")
-    assert twice.activations.max() < 0.75 * two.activations.max()
+    _, (_, narrow_two) = tensors_at_two_batches(work, profile.workload, 64, "bf16")
+    assert narrow_two.activations.max() < 0.75 * two.activations.max()
 
 
 def test_an_unknown_batch_gives_one_moment_alone() -> None:
@@ -45,5 +46,5 @@ def test_layers_have_two_batches_also_from_a_batch_of_one() -> None:
     read = layers_profile(micro_batch=1)
     work = count_work(read.ops, read.workload).work
     (first, one), (second, two) = tensors_at_two_batches(work, read.workload, None, None)
-    assert (first, second) == (1, 2)
-    assert two.activations.max() == pytest.approx(2 * one.activations.max())
+    assert (first, second) == (1, FAR)
+    assert two.activations.max() == pytest.approx(FAR * one.activations.max())
