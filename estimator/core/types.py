@@ -352,7 +352,7 @@ class Optimizer(File):
 class Workload(File):
     """Facts about the profiled training run that its profile does not hold (``workload.yaml``)."""
 
-    name: str  #: short name; that of its folder where it is shipped
+    name: str  #: short name; by default that of its folder
     title: str | None = None  #: for readers
     mode: Mode = "training"  #: what the profiled run did
     model: str | None = None  #: what was trained, in words

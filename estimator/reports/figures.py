@@ -28,6 +28,7 @@ PART_COLOURS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind
 }
 MARKERS = {"gemm": "o", "convolution": "D"}
 SWAPPED = {"low": "high", "mid": "mid", "high": "low"}  # ends of an interval and of its reciprocal
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MOST_TICKS = 6
 LONGEST_OPS = 200  # of each estimate in a page; results.json has all
 
@@ -79,6 +80,9 @@ def roofline(estimate: Estimate) -> Figure:
         colour = PART_COLOURS["compute"] if matrix else PART_COLOURS["memory"]
         axes.scatter(group["intensity"], rate, s=size, color=colour, alpha=0.75, label=label, linewidths=0)
     axes.set(xscale="log", yscale="log", xlabel="intensity [FLOP/B]", ylabel="rate [FLOP/s]")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(_power_of_ten)  # matplotlib's own labels are formulas, which take as long as the rest
+    axes.minorticks_off()
     axes.set_title(
         f"{estimate.target.name}: size of a point is its share of the step",
         fontsize="medium",
@@ -88,6 +92,11 @@ def roofline(estimate: Estimate) -> Figure:
     axes.legend(frameon=False, fontsize="small", loc="lower right")
     axes.grid(which="major", alpha=0.25)
     return figure
+
+
+def _power_of_ten(value: float, _: object = None) -> str:
+    """A tick of a logarithmic axis, such as 10⁹."""
+    return f"10{f'{np.log10(value):.0f}'.translate(SUPERSCRIPTS)}"
 
 
 def scaling(document: Mapping[str, Any]) -> Figure:
