@@ -54,7 +54,7 @@ def read_provenance(sides: Mapping[str, Path]) -> Provenance:
 
 
 def find_workload(place: Path) -> Workload:
-    """The workload of a dump, by default with its folder's name; without ``workload.yaml``, only the dump's own name."""
+    """The workload of a dump, by default named as its folder; without ``workload.yaml``, only the dump's own name."""
     path = side_files(place).get("workload.yaml")
     if path is None:
         return Workload(name=place.resolve().stem)

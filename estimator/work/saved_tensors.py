@@ -202,7 +202,7 @@ def _copies_weights(op: ForwardOp, weights: Collection[float]) -> bool:
 
 
 def forward_moments(ops: Sequence[ForwardOp]) -> Moments:
-    """What lives while each op runs of which nothing is kept: its operands and its result, without copies of weights."""
+    """What lives while each op runs of which nothing is kept: its operands and its result, but no copies of weights."""
     weights = {op.weights for op in ops if op.weights}
     own = [0.0 if _copies_weights(op, weights) else _bytes(op) for op in ops]
     there = np.array(own, dtype=float)
