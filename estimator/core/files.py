@@ -171,6 +171,14 @@ def sha256_of_text(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
+def sha256_of_plain(path: Path) -> str:
+    """SHA-256 of a file; empty for a pipe, which can be read but once, and for what cannot be read."""
+    try:
+        return sha256(path) if path.is_file() else ""
+    except OSError:
+        return ""
+
+
 def sha256(*paths: Path) -> str:
     """SHA-256 of the bytes of one or several files, in the given order, as hex digits."""
     digest = hashlib.sha256()

@@ -5,34 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
-Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-MOST_RESULTS = 32  # that are kept of one function
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call that has not been made yet; equal to all of one digest."""
+    """A call that has perhaps been made before; equal to all of one digest."""
 
     digest: str
-    make: Callable[[], object] = field(compare=False)
+    compute: Callable[[], object] = field(compare=False)
 
 
-def recalled(function: Callable[Arguments, Result]) -> Callable[..., Result]:
-    """The function with a digest of its arguments as its first one: results are kept by that alone.
+class Recall:
+    """The last ``most`` results, by their digests. Callers must not change a result; errors are not kept."""
 
-    Callers must not change a result. Errors are not kept.
-    """
+    def __init__(self, most: int = 32) -> None:
+        self._result_of = lru_cache(maxsize=most)(lambda call: call.compute())
 
-    @lru_cache(maxsize=MOST_RESULTS)
-    def recall(call: _Call) -> object:
-        return call.make()
-
-    def call(digest: str, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        result: Result = recall(_Call(digest, lambda: function(*args, **kwargs)))  # type: ignore[assignment]
+    def __call__(self, digest: str, compute: Callable[[], Result]) -> Result:
+        """The result of one digest: that which is kept, else computed; without a digest it is not kept."""
+        if not digest:
+            return compute()
+        result: Result = self._result_of(_Call(digest, compute))
         return result
-
-    return call

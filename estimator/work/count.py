@@ -17,7 +17,7 @@ from estimator.core.conv_shape import ConvShape
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unknown
-from estimator.core.recall import recalled
+from estimator.core.recall import Recall
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
@@ -39,6 +39,8 @@ CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # in the attributes of casts
 MOST_KEPT_ROWS = 20_000  # of a count that is kept: of a larger one the memory would matter
 ROW_KIND = ("op_type", "operator", "precision")  # rows equal in these columns do the same work
 
+_COUNTS = Recall()
+
 
 def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") -> Transformed:
     """WORK of an OPS table as profiled, and notes on rows whose work stays unknown.
@@ -49,7 +51,7 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     """
     if len(ops) > MOST_KEPT_ROWS:
         return _count(ops, workload, where)
-    counted = _recalled_count(_digest(ops, workload, where), ops, workload, where)
+    counted = _COUNTS(_digest(ops, workload, where), lambda: _count(ops, workload, where))
     return replace(counted, work=counted.work.copy())
 
 
@@ -89,9 +91,6 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     suspicious = (*unknown_products(work), *times_in_another_unit(work))
     notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
-
-
-_recalled_count = recalled(_count)
 
 
 def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,11 @@ def test_the_name_of_a_file_that_is_no_utf8_is_written_escaped_and_hashed(tmp_pa
     files.write_text(tmp_path / "results.json", f'"{name}"')
     assert json.loads(files.read_text(tmp_path / "results.json")) == name
     assert files.sha256_of_text(name) != files.sha256_of_text("gr.yaml")
+
+
+def test_only_a_plain_file_has_a_digest(tmp_path: Path) -> None:
+    file, pipe = tmp_path / "file", tmp_path / "pipe"
+    file.write_text("text")
+    os.mkfifo(pipe)
+    assert files.sha256_of_plain(file) == files.sha256(file)
+    assert [files.sha256_of_plain(path) for path in (pipe, tmp_path, tmp_path / "missing", Path("\0"))] == [""] * 4

@@ -4,45 +4,37 @@ from __future__ import annotations
 
 import pytest
 
-from estimator.core import recall
 from estimator.core.errors import EstimatorError
-from estimator.core.recall import recalled
+from estimator.core.recall import Recall
 
 
 def test_one_digest_is_computed_once() -> None:
-    calls: list[str] = []
-
-    def length(text: str, more: int = 0) -> int:
-        calls.append(text)
-        return len(text) + more
-
-    kept = recalled(length)
-    assert [kept("a", "one"), kept("a", "one"), kept("b", "four", more=1)] == [3, 3, 5]
-    assert calls == ["one", "four"]
+    kept = Recall()
+    assert [kept("one", lambda: 1), kept("one", lambda: 2), kept("two", lambda: 3)] == [1, 1, 3]
 
 
-def test_functions_share_no_digests() -> None:
-    assert (recalled(len)("a", "one"), recalled(str.upper)("a", "one")) == (3, "ONE")
+def test_two_do_not_share_results() -> None:
+    assert (Recall()("one", lambda: 1), Recall()("one", lambda: 2)) == (1, 2)
 
 
-def test_only_the_last_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall, "MOST_RESULTS", 2)
-    calls: list[str] = []
-    kept = recalled(calls.append)
+def test_only_the_last_results_are_kept() -> None:
+    kept, computed = Recall(most=2), list[str]()
     for digest in "abca":
-        kept(digest, digest)
-    assert calls == ["a", "b", "c", "a"]
+        kept(digest, lambda digest=digest: computed.append(digest))  # type: ignore[misc]
+    assert computed == ["a", "b", "c", "a"]
 
 
 def test_an_error_is_not_kept() -> None:
-    faults = [EstimatorError("bad")]
+    kept = Recall()
 
-    def fails_once() -> str:
-        if faults:
-            raise faults.pop()
-        return "good"
+    def fails() -> str:
+        raise EstimatorError("bad")
 
-    kept = recalled(fails_once)
     with pytest.raises(EstimatorError, match="bad"):
-        kept("a")
-    assert kept("a") == "good"
+        kept("one", fails)
+    assert kept("one", lambda: "good") == "good"
+
+
+def test_without_a_digest_nothing_is_kept() -> None:
+    kept = Recall()
+    assert [kept("", lambda: 1), kept("", lambda: 2)] == [1, 2]

@@ -2,7 +2,6 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.recall import recalled
 from estimator.core.types import Workload
 from estimator.work import Transformed, count, count_work
 from tests.conftest import make_ops, unpacked
@@ -171,7 +170,7 @@ def test_equal_contents_are_counted_once_and_others_anew(monkeypatch: pytest.Mon
         counted.append(workload)
         return Transformed(ops, changed=True)
 
-    monkeypatch.setattr(count, "_recalled_count", recalled(counting))
+    monkeypatch.setattr(count, "_count", counting)
     ops = make_ops({"op_type": "Relu", "shapes": "-1x50", "time_s": 1e-6})
     count_work(ops, BATCH, "kept")
     count_work(ops.copy(), BATCH.model_copy(), "kept")
@@ -197,7 +196,7 @@ def test_a_count_that_is_changed_does_not_change_the_next() -> None:
 
 def test_no_large_count_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(count, "MOST_KEPT_ROWS", 0)
-    monkeypatch.setattr(count, "_recalled_count", None)
+    monkeypatch.setattr(count, "_COUNTS", None)
     assert len(count_work(make_ops({"op_type": "Relu", "shapes": "-1x50"}), BATCH).work) == 1
 
 

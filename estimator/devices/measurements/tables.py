@@ -11,7 +11,7 @@ import pandas as pd
 from estimator.core import csv_files, files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import LAUNCH, refuse_unknown, with_operators
-from estimator.core.recall import recalled
+from estimator.core.recall import Recall
 from estimator.core.schema import MEASUREMENTS, SHAPED_BY, complete
 from estimator.core.types import DeviceSpec, Flags, Network, Sourced
 from estimator.core.units import and_more
@@ -27,6 +27,8 @@ NEEDED_COLUMNS = {
     "recurrent": ("cell", "hidden", "sequences", "timesteps"),
     "collective": ("ranks", "bytes"),
 }
+
+_TABLES = Recall()
 
 
 def load_measurements(
@@ -72,10 +74,9 @@ def _read_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[str
 
     The last results are kept: a study asks for the same devices again and again.
     """
-    if not path.is_file():  # missing, or a pipe, which can be read but once
-        return _parse_table(device, path)
-    digest = files.sha256_of_text(f"{files.sha256(path)} {path} {device.model_dump_json()}")
-    rows, notes = _recalled_table(digest, device, path)
+    content = files.sha256_of_plain(path)
+    digest = content and files.sha256_of_text(f"{content} {path} {device.model_dump_json()}")
+    rows, notes = _TABLES(digest, lambda: _parse_table(device, path))
     return rows.copy(), notes
 
 
@@ -99,9 +100,6 @@ def _parse_table(device: DeviceSpec, path: Path) -> tuple[pd.DataFrame, tuple[st
         *suspicious.notes(), *conditions.spread_notes(where),
     )  # fmt: skip
     return rows[~(is_impossible | is_implausible)].reset_index(drop=True), notes
-
-
-_recalled_table = recalled(_parse_table)
 
 
 def with_launch(device: DeviceSpec, measurements: pd.DataFrame) -> DeviceSpec:

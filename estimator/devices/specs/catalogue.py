@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from estimator.core import aliases, files, library, yaml_files
 from estimator.core.errors import EstimatorError, Fault
+from estimator.core.recall import Recall
 from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices.specs import announced
 
@@ -24,6 +25,8 @@ STAND_INS: dict[type, dict[str, Any]] = {  # values for what a faulty file lacks
     SystemSpec: {"nodes": 1, "devices_per_node": 1, "device": "unknown"},
 }
 OF_FILES = ("duplicate-alias", "missing-source")  # lints that a device which no file gives need not pass
+
+_SPECS = Recall(most=1024)
 
 
 def load_device(name: str | Path) -> DeviceSpec:
@@ -182,8 +185,10 @@ def _lint_faults(
 
 
 def _read(spec: type[Spec], path: Path) -> Spec:
-    """One file of the catalogue. Raises EstimatorError with every fault."""
-    return _validated(spec, yaml_files.read_yaml(path))
+    """One file of the catalogue, parsed once as long as it stays the same. Raises EstimatorError with every fault."""
+    content = files.sha256_of_plain(path)
+    digest = content and f"{spec.__name__} {Path.cwd()} {path} {content}"
+    return _SPECS(digest, lambda: _validated(spec, yaml_files.read_yaml(path)))
 
 
 def _validated(spec: type[Spec], document: yaml_files.Document) -> Spec:

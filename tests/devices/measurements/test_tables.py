@@ -7,7 +7,6 @@ import pytest
 
 from estimator.core import library
 from estimator.core.errors import EstimatorError
-from estimator.core.recall import recalled
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements, read_measurements, tables, with_measured
@@ -239,7 +238,7 @@ def test_a_table_is_parsed_once_and_anew_where_it_or_the_device_changed(
         parsed.append(device.name)
         return parse(device, path)
 
-    monkeypatch.setattr(tables, "_recalled_table", recalled(counting))
+    monkeypatch.setattr(tables, "_parse_table", counting)
     table, device = tmp_path / "times.csv", make_device(name="toy")
     table.write_text("op_class,precision,m,n,k,time_s\ngemm,fp32,8,8,8,1e-3\n", encoding="utf-8")
     first = load_measurements(device, table)

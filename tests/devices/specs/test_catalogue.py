@@ -296,3 +296,13 @@ def test_a_users_file_may_take_a_shipped_alias(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
     assert load_device("H100").name == "h100"
     assert [fault for fault in catalogue.check(DeviceSpec)[1] if fault.rule == "duplicate-alias"] == []
+
+
+def test_a_file_is_parsed_anew_where_it_changed(tmp_path: Path) -> None:
+    path = tmp_path / "toy.yaml"
+    for bandwidth in ("1 TB/s", "2 TB/s"):
+        path.write_text(f"name: toy\npeak: {{fp32: 10 TFLOP/s}}\nmemory_bandwidth: {bandwidth}\n", encoding="utf-8")
+        first = load_device(path)
+        assert first.memory_bandwidth is not None
+        assert first.memory_bandwidth.value == float(bandwidth.split()[0]) * 1e12
+        assert load_device(path) is first
