@@ -187,7 +187,7 @@ def _lint_faults(
 def _read(spec: type[Spec], path: Path) -> Spec:
     """One file of the catalogue, parsed once as long as it stays the same. Raises EstimatorError with every fault."""
     content = files.sha256_of_plain(path)
-    digest = content and f"{spec.__name__} {Path.cwd()} {path} {content}"
+    digest = content and f"{spec.__name__} {path} {path.absolute()} {content}"  # a system's device may lie beside it
     return _SPECS(digest, lambda: _validated(spec, yaml_files.read_yaml(path)))
 
 

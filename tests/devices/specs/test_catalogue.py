@@ -9,7 +9,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import DeviceSpec, SystemSpec
 from estimator.devices import load_device, load_system, source_device
 from estimator.devices.specs import catalogue
-from tests.conftest import make_device
+from tests.conftest import ROOT, make_device
 
 
 def test_the_smallest_device_is_a_name_a_peak_and_a_bandwidth(tmp_path: Path) -> None:
@@ -306,3 +306,12 @@ def test_a_file_is_parsed_anew_where_it_changed(tmp_path: Path) -> None:
         assert first.memory_bandwidth is not None
         assert first.memory_bandwidth.value == float(bandwidth.split()[0]) * 1e12
         assert load_device(path) is first
+
+
+def test_a_shipped_device_is_read_from_a_deleted_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    shipped = ROOT / "devices" / "k80-gpu.yaml"
+    assert catalogue._read(DeviceSpec, shipped).name == "k80-gpu"
