@@ -17,6 +17,7 @@ from estimator.profiles.kineto.trace import LOADER, OPTIMIZER, Trace
 
 BACKWARD = re.compile(r"^autograd::engine::evaluate_function|^torch::autograd::|Backward\d*$")
 PREPARES = re.compile(r"aten::(new_)?empty(_like|_strided)?|aten::resize_(as_)?|aten::contiguous")
+FILLS = re.compile(r"aten::((new_)?(zeros|ones|full)(_like)?|zero_?|fill_?)")
 FORWARD, BACK, UPDATE, INPUT, UNKNOWN = map(PHASES.index, ("forward", "backward", "optimizer", "input", "unknown"))
 TOLERANCE_PS = 10**6  # times were once written in whole microseconds
 
@@ -144,9 +145,11 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     parent_kind = kind[parent[child]]
     clones = np.array([call.name == "aten::clone" for call in trace.calls], dtype=bool)
     in_place = np.array([call.name.endswith("_") for call in trace.calls], dtype=bool)
+    fills = np.array([bool(FILLS.fullmatch(call.name)) for call in trace.calls], dtype=bool)
     prepares = np.array([bool(PREPARES.fullmatch(call.name)) for call in trace.calls], dtype=bool)
     as_large = (size[kind[child]] >= size[parent_kind]) & (kind[child] != parent_kind) & ~prepares[kind[child]]
     as_large &= ~(clones[kind[child]] & in_place[parent_kind])
+    as_large &= ~(fills[kind[child]] & ~fills[parent_kind])  # an op that sums into its result clears that first
     dispatched_ps = np.bincount(parent_kind, duration[child] * as_large, len(matrix))
     flags = ((dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~matrix)[kind]
     products = np.flatnonzero(matrix[kind])

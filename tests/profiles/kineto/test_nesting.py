@@ -88,3 +88,16 @@ def test_a_start_lies_inside_spans_that_may_overlap(start: int, expected: bool) 
     spans = Columns("start", "duration")
     spans.add([30, 10, 12], [10, 10, 2])
     assert inside(np.array([start]), spans).tolist() == [expected]
+
+
+def test_an_op_that_clears_its_result_first_does_its_own_work(tmp_path: Path) -> None:
+    """Its fill takes longer than itself, and is as large; a sum of zeros only fills."""
+    found = read(
+        tmp_path,
+        event("aten::max_pool2d_with_indices_backward", 0, 100, dims=[[8, 4, 10, 10], [8, 4, 20, 20]]),
+        event("aten::zero_", 5, 70, dims=[[8, 4, 20, 20]]),
+        event("aten::fill_", 10, 60, dims=[[8, 4, 20, 20], []]),
+    )
+    by_op = found.ops.set_index("op")["attributes"].fillna("")
+    assert by_op["aten::max_pool2d_with_indices_backward"] == ""
+    assert by_op["aten::zero_"] == "dispatch=1"
