@@ -29,7 +29,8 @@ COLUMNS = {  # of operators.csv
         "whether mixed precision keeps it in fp32: `yes`, `forward` for the forward pass alone, or `by op` where it "
         "casts op by op, as PyTorch's autocast does; TensorFlow's kernel reads a narrow format and computes in fp32"
     ),
-    "along": "the axes that it works along: `rows` (of the last dimension), `channels`, or `windows` of an image",
+    "along": "the axes that it works along: `rows` (of the last dimension), `channels`, `images` (all of each channel) "
+    "or `windows` of an image",
     "layerwise": "`yes` where training runs it once over the output of each layer",
     "benchmark_kernel": "the operator that benchmarks time in its place; itself where they time it, which takes a call "
     "in the `ops()` of each library of `collect/bench`",

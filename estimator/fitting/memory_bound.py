@@ -7,7 +7,7 @@ about four fifths of the data sheet's bandwidth on most machines).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,11 @@ from estimator.core.schema import STREAMING
 from estimator.core.types import Floats
 from estimator.fitting.optimise import least_squares, robust
 from estimator.model.coefficients import shipped
-from estimator.model.memory_bound import MemoryBoundCoefficients, stream_calls, stream_time
+from estimator.model.memory_bound import (
+    MemoryBoundCoefficients,
+    stream_calls,
+    stream_time,
+)
 from estimator.validation import arguments
 
 if TYPE_CHECKING:
@@ -48,7 +52,7 @@ def fit(truth: pd.DataFrame) -> MemoryBoundCoefficients:
         source=SOURCE,
         streaming=float(np.exp(streaming)),
         streaming_std=DEVICE_STD,
-        cache=shipped().memory_bound.cache,
+        **_chosen(),
         **common,
     )
 
@@ -79,9 +83,13 @@ def _fit_common(rows: pd.DataFrame) -> tuple[dict[str, float], Floats]:
 def _prior_coefficients() -> MemoryBoundCoefficients:
     """The prior coefficients."""
     common = _coefficients_from_logs(np.log([median for median, _ in PRIORS.values()]))
-    return MemoryBoundCoefficients(
-        source=SOURCE, streaming=SHARE, streaming_std=DEVICE_STD, cache=shipped().memory_bound.cache, **common
-    )
+    return MemoryBoundCoefficients(source=SOURCE, streaming=SHARE, streaming_std=DEVICE_STD, **_chosen(), **common)
+
+
+def _chosen() -> dict[str, Any]:
+    """The coefficients that no fit moves."""
+    own = shipped().memory_bound
+    return {"cache": own.cache, "unit_elements": own.unit_elements}
 
 
 def _coefficients_from_logs(log_values: Floats) -> dict[str, float]:

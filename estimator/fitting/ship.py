@@ -27,7 +27,7 @@ COEFFICIENTS_FOLDER = Path(__file__).parents[1] / "model" / "coefficients"
 CHOSEN = {  # each file of coefficients → what of it no fit moves
     "gemm": "balance and scales",
     "convolution": "hyperparameters",
-    "memory_bound": "streaming_std and cache",
+    "memory_bound": "streaming_std, cache and unit_elements",
     "collectives": "all but latency, steps, ll_share, one_shot_s and the efficiencies of fabric and pcie",
     "step_factor": "nothing",
     "power": "idle_std, busy and reading_std",

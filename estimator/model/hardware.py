@@ -35,6 +35,7 @@ class Hardware:
     measured_peak: Flags  # whether the peak was measured, not quoted
     measured_bandwidth: Flags
     filled: Floats  # share of the fp32 lanes for which a unit issues instructions
+    clock: Floats  # of the units of a GPU [Hz]; NaN on other devices
 
     def attained_bandwidth(self, share: ArrayLike) -> Floats:
         """The attained bandwidth [B/s]: a share of the quoted one, or the measured one."""
@@ -66,6 +67,7 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
         measured_peak=np.array([_is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
         measured_bandwidth=np.full(len(kind_of_row), _is_measured(device.memory_bandwidth)),
         filled=np.array([filled_lanes(device) if name.endswith("fp32.vector") else 1.0 for name in names])[kind_of_row],
+        clock=np.full(len(kind_of_row), number(device.boost_clock) if device.is_gpu else np.nan),
     )
 
 

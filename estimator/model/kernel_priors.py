@@ -69,6 +69,7 @@ class KernelPriors(File):
     memory_bound: KernelPrior
     attention: AttentionPrior
     pooling: KernelPrior
+    batch_normalization: KernelPrior
     activation: KernelPrior
     channel: KernelPrior
     cast: KernelPrior

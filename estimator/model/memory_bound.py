@@ -6,6 +6,11 @@ exceed the cache. This is the structure of PyTorch's kernels (aten/src/ATen/nati
 layer_norm_kernel.cu): a short row of a softmax stays in registers, a longer one is read for its maximum, its sum and
 its result; a layer norm reads each row for its moments and for its result.
 
+A batch normalization reads every image of a channel twice too, and one unit of a GPU runs a channel (cuDNN's kernels
+bn_fw_tr_1C11 and bn_bw_1C11; PyTorch's Normalization.cuh). A pool addresses each element by itself
+(DilatedMaxPool2d.cu, AveragePool2d.cu). Both are limited by their units where memory is fast:
+t >= Q / itemsize · cycles / (min(units, channels) · clock).
+
 The coefficients are those of coefficients/memory_bound.yaml, fitted by estimator/fitting/memory_bound.py. As shares
 are at most 1 and passes at least 1, no time is below the roofline.
 """
@@ -19,9 +24,9 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
-from estimator.core.operators import benchmark_kernels
+from estimator.core.operators import attribute, benchmark_kernels
 from estimator.core.schema import numbers
-from estimator.core.types import File, Floats, itemsizes
+from estimator.core.types import File, Flags, Floats, itemsizes
 from estimator.model.hardware import Hardware
 
 MAX_REGISTER_ROW = 1024  # elements of the longest row that a softmax keeps in registers
@@ -38,6 +43,13 @@ class RereadCache(File):
     sharpness: float = Field(gt=0, description="with which a cache ceases to hold a growing amount")
 
 
+class UnitElements(File):
+    """What a GPU's unit takes for each element that pools and batch normalizations read or write."""
+
+    source: str
+    cycles: float = Field(gt=0, description="of a unit for one element")
+
+
 class MemoryBoundCoefficients(File):
     """The coefficients, in text."""
 
@@ -48,6 +60,7 @@ class MemoryBoundCoefficients(File):
     softmax_long: float = Field(ge=1, description="passes of one whose rows stay in the cache")
     row_overhead: float = Field(ge=0, description="what a row costs a normalization beside its elements [elements]")
     cache: RereadCache
+    unit_elements: UnitElements
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,9 @@ class StreamCalls:
     flop: Floats
     row_length: Floats  # of softmax and layer norm [elements]; NaN where unknown
     itemsize: Floats  # [B]
+    by_element: Flags  # whether units take each element by itself: pools and batch normalizations
+    channels: Floats  # of a batch normalization; NaN of others, and where unknown
+    read_share: Floats  # of the compulsory traffic of a batch normalization, which it reads twice; 0 of others
 
 
 def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls:
@@ -69,8 +85,36 @@ def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls
     )
     kernel = np.select([is_softmax, is_normalization], ["softmax", "normalization"], "stream")
     bytes_, flop = numbers(rows, "bytes") / calls, numbers(rows, "flop") / calls
-    row_length = numbers(rows, "row_length")
-    return StreamCalls(kernel, bytes_, np.nan_to_num(flop), row_length, itemsizes(rows["precision"]))
+    row_length, itemsize = numbers(rows, "row_length"), itemsizes(rows["precision"])
+    is_pool = (rows["op_class"] == "pooling").to_numpy(dtype=bool, na_value=False)
+    by_channel = is_batch_normalization(rows)
+    return StreamCalls(
+        kernel,
+        bytes_,
+        np.nan_to_num(flop),
+        row_length,
+        itemsize,
+        by_element=is_pool | by_channel,
+        channels=np.where(by_channel, numbers(rows, "conv_c"), np.nan),
+        read_share=_read_shares(rows, by_channel),
+    )
+
+
+def is_batch_normalization(rows: pd.DataFrame) -> Flags:
+    """Which rows of WORK, or of TRUTH, normalize each channel over all images, or compute that gradient."""
+    is_normalization = (rows["op_class"] == "normalization").to_numpy(dtype=bool, na_value=False)
+    if not is_normalization.any():
+        return np.asarray(is_normalization)
+    return np.asarray(is_normalization & (attribute(rows, "along") == "images"))
+
+
+def _read_shares(rows: pd.DataFrame, by_channel: Flags) -> Floats:
+    """The share of its compulsory traffic that a batch normalization reads; 0 of other rows."""
+    shares = np.zeros(len(rows))
+    if by_channel.any():
+        reads, writes = (attribute(rows[by_channel], name).astype(float) for name in ("reads", "writes"))
+        shares[by_channel] = reads / (reads + writes)
+    return shares
 
 
 def passes(calls: StreamCalls, hardware: Hardware, coefficients: MemoryBoundCoefficients) -> Floats:
@@ -87,7 +131,15 @@ def passes(calls: StreamCalls, hardware: Hardware, coefficients: MemoryBoundCoef
         hardware.units * NORMALIZATION_ROWS * row_bytes, hardware.cache, coefficients.cache
     )
     normalization = (1.0 + reread) * (1.0 + np.nan_to_num(coefficients.row_overhead / calls.row_length))
-    return np.select([calls.kernel == "softmax", calls.kernel == "normalization"], [softmax_passes, normalization], 1.0)
+    kinds = [calls.kernel == "softmax", calls.read_share > 0, calls.kernel == "normalization"]
+    batch = _batch_passes(calls, hardware, coefficients.cache)
+    return np.select(kinds, [softmax_passes, batch, normalization], 1.0)
+
+
+def _batch_passes(calls: StreamCalls, hardware: Hardware, cache: RereadCache) -> Floats:
+    """Passes of batch normalizations, which read the images of the channels in flight twice."""
+    in_flight = calls.read_share * calls.bytes * np.fmin(1.0, hardware.units / calls.channels)
+    return 1.0 + calls.read_share * _miss_share(np.where(in_flight > 0, in_flight, np.nan), hardware.cache, cache)
 
 
 def _miss_share(in_flight: Floats, cache_size: Floats, cache: RereadCache) -> Floats:
@@ -101,4 +153,15 @@ def stream_time(
 ) -> Floats:
     """Time of each call [s] without launch, at the sustained ``bandwidth`` [B/s]."""
     memory_s = passes(calls, hardware, coefficients) * calls.bytes / bandwidth
-    return np.asarray(np.maximum(calls.flop / hardware.peak, memory_s))
+    by_units_s = np.where(calls.by_element, unit_time(calls, hardware, coefficients.unit_elements.cycles), 0.0)
+    return np.asarray(np.fmax(np.maximum(calls.flop / hardware.peak, memory_s), by_units_s))
+
+
+def unit_time(calls: StreamCalls, hardware: Hardware, cycles: float) -> Floats:
+    """Time of each call [s] if every element takes ``cycles`` of a unit; NaN where units or their clock are unknown.
+
+    t = Q / itemsize · cycles / (min(units, channels) · clock), as one unit runs a channel.
+    """
+    return np.asarray(
+        calls.bytes / calls.itemsize * cycles / (np.fmin(hardware.units, calls.channels) * hardware.clock)
+    )

@@ -28,6 +28,24 @@ def read_sum(op: Op) -> dict[str, int] | None:
     return _channels(first, result) if is_clear else None
 
 
+def read_normalized(op: Op) -> dict[str, int] | None:
+    """The channels of a batch normalization or its gradient: the length of its first operand with one axis."""
+    if op.operator.along != "images":
+        return None
+    image, channels = (
+        next((shape for shape in op.operands if shape and fits(shape)), None) for fits in (_is_image, _is_vector)
+    )
+    return {"conv_c": channels[0]} if image and channels and channels[0] in image else None
+
+
+def _is_image(shape: Shape) -> bool:
+    return len(shape) > 1
+
+
+def _is_vector(shape: Shape) -> bool:
+    return len(shape) == 1
+
+
 def _channels(large: Shape | None, small: Shape | None) -> dict[str, int] | None:
     if not large or not small or not small[-1] == large[-1] == math.prod(small):
         return None

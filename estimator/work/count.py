@@ -77,7 +77,7 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, notes = fill_products(work, parsed_ops, products, workload, where)
     work, exact = fill_convolutions(work, parsed_ops, where)
-    work = _with_pass_operators(work)
+    work = _with_mode_operators(_with_pass_operators(work), workload)
     work = fill_pools(work, parsed_ops, where)
     work = fill_channels(work, parsed_ops, where)
     work = _count_products(work)
@@ -107,6 +107,13 @@ def _with_pass_operators(work: pd.DataFrame) -> pd.DataFrame:
     known = (work["op_class"] == "convolution") & work["pass"].notna()
     by_pass = {name: f"convolution{suffix}" for name, suffix in SUFFIXES["convolution"].items()}
     return work.assign(operator=work["operator"].mask(known, work["pass"].map(by_pass)))
+
+
+def _with_mode_operators(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
+    """WORK whose batch normalizations read their images once in inference, which has the statistics."""
+    if workload.mode != "inference":
+        return work
+    return work.assign(operator=work["operator"].mask(work["operator"] == "batch_norm", "batch_norm_inference"))
 
 
 def _row_lengths(work: pd.DataFrame, parsed_ops: shapes.ParsedOps) -> pd.Series:

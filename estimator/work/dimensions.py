@@ -11,7 +11,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.schema import CONV_COLUMNS
 from estimator.core.types import Floats, Workload
-from estimator.work.channels import read_broadcast, read_sum
+from estimator.work.channels import read_broadcast, read_normalized, read_sum
 from estimator.work.convolution import read_convolution
 from estimator.work.pooling import read_pool
 from estimator.work.products import Product, factors, readings, resolve_products, stated_product
@@ -19,7 +19,7 @@ from estimator.work.shapes import Op, ParsedOps
 
 SIZES = ("batch", "m", "n", "k")
 TEXTS = ("trans_a", "trans_b", "phase")
-READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum}
+READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum, "normalization": read_normalized}
 
 
 def fill_products(

@@ -33,7 +33,7 @@ WINDOW = st.sampled_from([(1, 0, 1), (1, 0, 2), (3, 1, 1), (3, 1, 2), (5, 2, 1),
 def device(scale: float = 1.0, tensor: bool = False) -> Hardware:
     peak, bandwidth, no = (np.array([v]) for v in (15.7e12 * scale, 0.9e12 * scale, np.nan))
     quoted = np.array([False])
-    return Hardware(peak, np.array([tensor]), quoted, bandwidth, no, no, no, no, quoted, quoted, np.ones_like(peak))
+    return Hardware(peak, np.array([tensor]), quoted, bandwidth, no, no, no, no, quoted, quoted, np.ones_like(peak), no)
 
 
 def windowed(window: tuple[int, int, int]) -> dict[str, int]:

@@ -1,5 +1,7 @@
 """Laws of the memory-bound model, whatever its coefficients."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from estimator.model import coefficients
 from estimator.model.hardware import Hardware
-from estimator.model.memory_bound import StreamCalls, passes, stream_calls, stream_time
+from estimator.model.memory_bound import StreamCalls, passes, stream_calls, stream_time, unit_time
 
 COEFFICIENTS = coefficients.shipped().memory_bound
 UNKNOWN = float("nan")
@@ -18,13 +20,16 @@ LENGTH, ROWS = st.integers(1, 20_000), st.integers(1, 100_000)
 
 def device(scale: float = 1.0, units: float = 108.0, cache: float = 40e6) -> Hardware:
     peak, bandwidth, n, size, no = (np.array([v]) for v in (19.5e12 * scale, 1.555e12 * scale, units, cache, UNKNOWN))
-    no_one = np.array([False])
-    return Hardware(peak, no_one, no_one, bandwidth, n, size, no, no, no_one, no_one, np.ones_like(peak))
+    no_one, clock = np.array([False]), np.array([1.41e9 * scale])
+    return Hardware(peak, no_one, no_one, bandwidth, n, size, no, no, no_one, no_one, np.ones_like(peak), clock)
 
 
 def calls(kernel: str, rows: int, length: float, elements: float = 0.0) -> StreamCalls:
     count = np.array([elements or rows * length])
-    return StreamCalls(np.array([kernel]), 8 * count, count, np.array([length]), np.array([4.0]))
+    no = np.array([UNKNOWN])
+    return StreamCalls(
+        np.array([kernel]), 8 * count, count, np.array([length]), np.array([4.0]), np.array([False]), no, np.zeros(1)
+    )
 
 
 def time(kernel: str, rows: int, length: float, scale: float = 1.0) -> float:
@@ -86,6 +91,56 @@ def test_a_cache_half_full_of_rows_in_flight_misses_half_of_what_is_read_again()
     )
     assert softmax == pytest.approx(1.5)
     assert normal == pytest.approx(1.25)
+
+
+def images(operator: str, channels: float, elements: float = 1e8) -> StreamCalls:
+    """A batch normalization or a pool in fp32 that reads and writes tensors of so many elements."""
+    op_class = "pooling" if "pool" in operator else "normalization"
+    tensors = {"batch_norm": 2, "batch_norm_grad": 3}.get(operator, 2)
+    row = {"op_class": op_class, "operator": operator, "precision": "fp32", "conv_n": None, "conv_c": channels}
+    return stream_calls(pd.DataFrame([{**row, "bytes": 4.0 * tensors * elements, "flop": 0.0}]))
+
+
+@pytest.mark.parametrize(("operator", "tensors"), [("batch_norm", 3), ("batch_norm_grad", 5)])
+def test_a_batch_normalization_reads_its_images_twice_unless_they_stay_in_the_cache(
+    operator: str, tensors: int
+) -> None:
+    """Forward it reads one tensor and writes one, backward it reads two."""
+    compulsory = tensors // 2 + 1
+    outgrow, stay = (passes(images(operator, 64), device(cache=size), COEFFICIENTS) for size in (1e5, 1e12))
+    assert outgrow == pytest.approx(tensors / compulsory, rel=1e-3)
+    assert stay == pytest.approx(1.0, rel=1e-3)
+
+
+def test_fewer_channels_in_flight_stay_in_the_cache() -> None:
+    """One of 1,000 channels is read at a time by each of 100 units."""
+    cache = 2 * 0.1 * 4e8  # half of it is for what is read: a tenth of the image
+    assert passes(images("batch_norm", 1000), device(units=100, cache=cache), COEFFICIENTS) == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize(
+    ("operator", "channels", "busy"),
+    [("batch_norm", 27.0, 27), ("batch_norm", 1e4, 108), ("batch_norm", UNKNOWN, 108), ("max_pool", 27.0, 108)],
+)
+def test_a_unit_takes_its_cycles_for_each_element(operator: str, channels: float, busy: int) -> None:
+    """One unit runs a channel of a batch normalization; all units run a pool."""
+    cycles = COEFFICIENTS.unit_elements.cycles
+    found = unit_time(images(operator, channels), device(units=108), cycles)
+    assert found == pytest.approx(2e8 * cycles / (busy * 1.41e9))
+    endless = np.array([np.inf])
+    assert stream_time(images(operator, channels), device(), endless, COEFFICIENTS) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("operator", ["batch_norm", "max_pool"])
+def test_a_device_that_is_no_gpu_is_limited_by_its_memory(operator: str) -> None:
+    unknown = replace(device(), clock=np.array([UNKNOWN]))
+    bandwidth = unknown.bandwidth
+    found, wanted = images(operator, 64), passes(images(operator, 64), unknown, COEFFICIENTS) * 8e8 / bandwidth
+    assert stream_time(found, unknown, bandwidth, COEFFICIENTS) == pytest.approx(wanted)
+
+
+def test_other_kernels_are_not_limited_by_units() -> None:
+    assert stream_time(images("layer_norm", 64), device(), np.array([np.inf]), COEFFICIENTS) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def sustained(
     """As a share of the peak."""
     some, no = np.array([np.nan]), np.array([False])
     unit, watts = (np.array([tensor]), np.array([factor])), (np.array([power]), np.array([year]))
-    hardware = Hardware(np.array([peak]), *unit, some, some, some, *watts, no, no, np.array([filled]))
+    hardware = Hardware(np.array([peak]), *unit, some, some, some, *watts, no, no, np.array([filled]), some)
     return COEFFICIENTS.peak(hardware) / peak
 
 

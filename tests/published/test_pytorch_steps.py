@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from estimator.core.interval import bounds
-from estimator.core.types import Estimate, RunPlan
+from estimator.core.types import Estimate, RunPlan, itemsizes
+from estimator.devices import load_device
+from estimator.model.coefficients import shipped
+from estimator.model.hardware import number
 from estimator.pipeline.memory import memory
 from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
@@ -17,6 +21,7 @@ from tests.conftest import ROOT
 DATA = ROOT / "tests" / "data" / "pytorch_steps"
 FOLDERS = {"h100-sxm5-80gb": "h100", "h200-sxm-141gb": "h200"}
 PRECISION = {"default": "auto"}  # others by their own name
+PASSES = {"max_pool": 1.0, "max_pool_grad": 1.0, "batch_norm": 3 / 2, "batch_norm_grad": 5 / 3}  # over the traffic
 FARTHEST_MEDIAN, FARTHEST_ON_GPU, FARTHEST_MEMORY = 0.3, 0.25, 0.15
 
 with (DATA / "steps.csv").open() as file:
@@ -98,6 +103,21 @@ def test_the_memory_of_a_gpus_own_trace(step: dict[str, str]) -> None:
     assert found is not None
     held = sum(samples[0] for part, samples in found.parts.items() if part not in ("reserve", "allocator"))
     assert held == pytest.approx(float(step["memory_allocated_bytes"]), rel=FARTHEST_MEMORY)
+
+
+def test_units_of_a_gpu_limit_pools_and_batch_normalizations() -> None:
+    """The cycles of a unit for an element, in the calls that take longer than their traffic."""
+    ops = pd.read_csv(DATA / "unit_ops.csv")
+    devices = {name: load_device(name) for name in ops["device"].unique()}
+    units, clock, bandwidth = (ops["device"].map({name: number(getattr(devices[name], field)) for name in devices})
+                               for field in ("compute_units", "boost_clock", "memory_bandwidth"))  # fmt: skip
+    busy = np.fmin(units, ops["channels"].fillna(np.inf))
+    passes = ops["operator"].map(PASSES)
+    is_slow = ops["time_s"] > 1.5 * passes * ops["elements"] * itemsizes(ops["precision"]) / bandwidth
+    cycles = ops.assign(cycles=ops["time_s"] * busy * clock / ops["elements"])[is_slow]
+    of_kernel = cycles.groupby(["device", "operator", "precision"])["cycles"].agg(["count", "median"])
+    print(of_kernel.round(2).to_string(), of_kernel["median"].median())
+    assert of_kernel["median"].median() == pytest.approx(shipped().memory_bound.unit_elements.cycles, rel=0.2)
 
 
 @pytest.mark.parametrize("model", ["mlp", "vit_b_16"])

@@ -41,6 +41,22 @@ def test_channels_are_those_of_the_last_axis(
     assert work["conv_c"].item() is pd.NA if channels is None else work["conv_c"].item() == channels
 
 
+@pytest.mark.parametrize(
+    ("op_type", "shapes", "channels"),
+    [
+        ("aten::native_batch_norm", "64x32x8x8;32;32;32;32", 32),
+        ("aten::cudnn_batch_norm_backward", "64x32x8x8;64x32x8x8;32;32;32", 32),
+        ("FusedBatchNormV3", "64x8x8x32;32;32;0;0", 32),
+        ("aten::native_batch_norm", "64x32x8x8", None),
+        ("aten::native_batch_norm", "64x32x8x8;5", None),
+        ("aten::native_layer_norm", "64x32;32;32", None),
+    ],
+)
+def test_a_batch_normalization_has_the_channels_of_its_weights(op_type: str, shapes: str, channels: int | None) -> None:
+    work = count_work(make_ops({"op_type": op_type, "shapes": shapes}), Workload(name="toy")).work
+    assert work["conv_c"].item() is pd.NA if channels is None else work["conv_c"].item() == channels
+
+
 def test_lists_of_tensors_are_no_broadcast() -> None:
     listed = make_ops({"op_type": "aten::_foreach_mul_", "shapes": "64x32;32", "attributes": "lists=1"})
     assert count_work(listed, Workload(name="toy")).work["conv_c"].isna().all()

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Workload
+from estimator.core.types import Mode, Workload
 from estimator.work import Transformed, count, count_work
 from tests.conftest import make_ops, unpacked
 
@@ -203,3 +203,11 @@ def test_no_large_count_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_profile_whose_name_is_no_utf8_is_counted() -> None:
     ops = make_ops({"op_type": "MatMul", "m": 2, "n": 2, "k": 2})
     assert count_work(ops, BATCH, b"pr\xf6.csv".decode(errors="surrogateescape")).work["flop"].item() == 16
+
+
+@pytest.mark.parametrize(("mode", "operator"), [("training", "batch_norm"), ("inference", "batch_norm_inference")])
+def test_a_batch_normalization_of_inference_has_its_statistics(mode: Mode, operator: str) -> None:
+    row = {"op_type": "aten::cudnn_batch_norm", "shapes": "64x32x8x8;32;32;32;32"}
+    work = count_work(make_ops(row), Workload(name="toy", mode=mode)).work
+    assert work["operator"].item() == operator
+    assert work["bytes"].item() > 0

@@ -16,6 +16,7 @@ KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op 
     "convolution": convolutions.CONVOLUTION,
     "attention": attention.ATTENTION,
     "pooling": streams.POOLING,
+    "batch-normalization": streams.BATCH_NORMALIZATION,
     "activation": streams.ACTIVATION,
     "cast": streams.CAST,
     "bias_add": streams.BIAS_ADD,

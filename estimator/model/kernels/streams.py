@@ -19,7 +19,7 @@ from estimator.model.calibration import KernelHyperparameters, OpFeatures
 from estimator.model.coefficients import Coefficients
 from estimator.model.kernel_priors import KernelPrior, KernelPriors
 from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, counted_calls, have_all
-from estimator.model.memory_bound import StreamCalls, stream_calls, stream_time
+from estimator.model.memory_bound import StreamCalls, is_batch_normalization, stream_calls, stream_time
 
 ACTIVATION_KERNELS = ("sigmoid", "tanh", "sigmoid_grad", "tanh_grad")
 ROW_KERNELS = ("softmax", "normalization")  # streams of kind 1 and 2; the others are of kind 0
@@ -57,6 +57,12 @@ def _pool_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     gradient = _is_gradient(rows).astype(int)
     octaves = [np.log2(_bytes(_calls(inputs))), np.log2(channels), np.log2(np.prod(window, axis=0))]
     return _features(np.stack([*octaves, is_mean, gradient], axis=1), busy, gradient)
+
+
+def _batch_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
+    """Features of batch normalizations: bytes, element size (octaves), and the pass, which is the kind."""
+    calls, gradient = _calls(inputs), _is_gradient(inputs.rows).astype(int)
+    return _features(np.stack([*np.log2([_bytes(calls), calls.itemsize]), gradient], axis=1), busy, gradient)
 
 
 def _activation_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
@@ -104,7 +110,11 @@ def _is_activation(rows: pd.DataFrame) -> Flags:
 
 
 def _has_own_model(rows: pd.DataFrame) -> Flags:
-    return np.isin(benchmark_kernels(rows), (*ACTIVATION_KERNELS, *CHANNEL_KERNELS)) | is_cast(rows)
+    return (
+        np.isin(benchmark_kernels(rows), (*ACTIVATION_KERNELS, *CHANNEL_KERNELS))
+        | is_cast(rows)
+        | is_batch_normalization(rows)
+    )
 
 
 def _prior(choose: Callable[[KernelPriors], KernelPrior]) -> Callable[[Coefficients], KernelHyperparameters]:
@@ -131,6 +141,14 @@ POOLING = KernelModel(
     busy_time=_stream_time,
     features=_pool_features,
     hyperparameters=_prior(lambda priors: priors.pooling),
+    fallback="memory-bound",
+)
+BATCH_NORMALIZATION = KernelModel(
+    matches=lambda rows: have_all(rows, ["normalization"], ("bytes",), is_batch_normalization),
+    busy_time=_stream_time,
+    features=_batch_features,
+    hyperparameters=_prior(lambda priors: priors.batch_normalization),
+    by_precision=False,
     fallback="memory-bound",
 )
 ACTIVATION = KernelModel(
