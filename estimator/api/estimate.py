@@ -191,7 +191,8 @@ def estimate(
             times what it does by default, such as 0.5.
         input: time in which input is read: ``"carried"``, ``"overlapped"`` or ``"none"``.
         fusion: ``"elementwise"`` where a compiler fuses element-wise ops.
-        layout: of images in the target's library: ``"auto"``, ``"none"``, ``"converted"`` or ``"channels-first"``.
+        layout: of images in the target's library: ``"auto"``, ``"none"``, ``"converted"``, ``"channels-first"``
+            or ``"channels-last"``.
         measurements: a CSV of measured ops of the target.
         seed: of the draws behind the intervals.
         draws: how many there are; without any, results have no intervals.

@@ -74,12 +74,13 @@ Fusion = Annotated[
     Literal["none", "elementwise"], typer.Option("--fusion", help="What a compiler fuses on the target.")
 ]
 Layout = Annotated[
-    Literal["auto", "none", "converted", "channels-first"],
+    Literal["auto", "none", "converted", "channels-first", "channels-last"],
     typer.Option(
         "--layout",
         help=(
-            "Which convolutions transpose images with channels last: channels-first (all), converted (1D ones, as a "
-            "graph optimizer avoids the others), none, or auto (as the framework does)."
+            "Which convolutions transpose their images. Of those with channels last: channels-first (all), converted "
+            "(1D ones, as a graph optimizer avoids the others). Of those with channels first: channels-last (on matrix "
+            "units). None: none. As the framework does: auto."
         ),
     ),
 ]

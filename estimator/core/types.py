@@ -36,7 +36,7 @@ Confidence = Literal["high", "medium", "low"]
 Fusing = Literal["none", "elementwise"]
 Sharing = Literal["in-turn", "fused"]  # of a device by trainings: one at a time, or as one program
 Layout = Literal[
-    "auto", "none", "converted", "channels-first"
+    "auto", "none", "converted", "channels-first", "channels-last"
 ]  # of images in the target's library, where it differs from the profile's
 Mode = Literal["training", "inference"]
 Covers = Literal["inputs", "all"]  # declared uncertainties of the inputs; the models' own errors too

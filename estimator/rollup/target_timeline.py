@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import HOST, HOST_CLASSES, TIMELINE
+from estimator.core.schema import HOST, HOST_CLASSES, INSIDE, TIMELINE
 from estimator.core.types import Flags, Floats, Integers, Timeline
 from estimator.rollup.timeline import Events, replay, step_s
 
@@ -75,9 +75,10 @@ def dispatched(ops: pd.DataFrame, op_s: Floats, overlap: Floats, by_host: Flags,
     """Every op on the device for its share of its time, launched by a host that needs ``dispatch_s`` for a call [s].
 
     ``by_host``: ops that the host runs itself; it launches nothing meanwhile. Variables, which frameworks book on a
-    device but class as the host's, need no launch.
+    device but class as the host's, need no launch, and neither do kernels inside of another op.
     """
-    calls = ops["calls"].fillna(1.0).mask(ops["op_class"].isin(HOST_CLASSES), 0.0).to_numpy(dtype=float)
+    not_launched = ops["op_class"].isin(HOST_CLASSES) | ops["attributes"].eq(INSIDE).fillna(False)
+    calls = ops["calls"].fillna(1.0).mask(not_launched, 0.0).to_numpy(dtype=float)
     ran = np.flatnonzero((op_s > 0) | (calls > 0))
     parts = np.where(by_host, 1, np.clip(np.ceil(calls), 1, MOST_LAUNCHES)).astype(int)[ran]
     op = np.repeat(ran, parts)

@@ -1,11 +1,12 @@
-"""What a framework does on a target unless a user says otherwise: TF32 products, and images channels first.
+"""What a framework does on a target unless a user says otherwise: TF32 products, the layout of images, and more.
 
 Sources: TensorFlow 2.4 release notes and tf.config.experimental.enable_tensor_float_32_execution (products and
 convolutions in TF32 from Ampere on); PyTorch documentation, "CUDA semantics" (convolutions in TF32, products in fp32);
-JAX documentation, jax_default_matmul_precision (TF32 on GPUs); TensorFlow's guide on Grappler (its layout optimizer, on
-by default, converts chains of ops to channels first on GPUs, but for narrow formats and TF32); PyTorch documentation,
-torch.optim (``foreach`` by default where all parameters are on an accelerator) and ATen's MultiTensorApply.cuh (64
-tensors in a kernel over two lists).
+ATen's cudnn/ConvShared.cpp and Convolution.cpp (biases are added after cuDNN's kernel, and summed after that of the
+gradient; oneDNN does both itself); JAX documentation, jax_default_matmul_precision (TF32 on GPUs); TensorFlow's guide
+on Grappler (its layout optimizer, on by default, converts chains of ops to channels first on GPUs, but for narrow
+formats and TF32); PyTorch documentation, torch.optim (``foreach`` by default where all parameters are on an
+accelerator) and ATen's MultiTensorApply.cuh (64 tensors in a kernel over two lists).
 """
 
 from __future__ import annotations
@@ -27,19 +28,20 @@ SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; o
 @dataclass(frozen=True)
 class FrameworkDefaults:
     """The op classes whose fp32 products run in TF32, the layout of images in the library, whether the library has a
-    kernel for a batch normalization that runs op by op on a processor, and how many tensors an accelerator's kernel of
-    the optimizer's update takes.
+    kernel for a batch normalization that runs op by op on a processor, how many tensors an accelerator's kernel of the
+    optimizer's update takes, and whether a GPU adds the biases of convolutions by kernels of their own.
     """
 
     tf32_classes: tuple[str, ...] = ()
     layout: Layout = "none"
     library_normalization: bool = False
     update_tensors: int = 1
+    separate_biases: bool = False
 
 
 FRAMEWORKS = {
     "tensorflow": FrameworkDefaults(PRODUCTS, "converted", library_normalization=True),
-    "torch": FrameworkDefaults(("convolution",), update_tensors=64),
+    "torch": FrameworkDefaults(("convolution",), "channels-last", update_tensors=64, separate_biases=True),
     "jax": FrameworkDefaults(PRODUCTS),
 }
 
@@ -80,11 +82,20 @@ def product_format(asked: str | None, workload: Workload, target: DeviceSpec) ->
     return ProductFormat("tf32", classes, SINGLE) if has_tf32 else ProductFormat(None)
 
 
-def image_layout(asked: Layout, workload: Workload, target: DeviceSpec) -> Layout:
-    """The layout that is asked for, or at ``auto`` that of the framework's library on the target."""
+def image_layout(asked: Layout, workload: Workload, target: DeviceSpec, *, from_processor: bool) -> Layout:
+    """The layout that is asked for, or at ``auto`` that of the framework's library on the target.
+
+    A GPU's profile has the copies to channels last that its library made.
+    """
     if asked != AUTO:
         return asked
-    return _defaults(workload).layout if target.is_gpu else "none"
+    layout = _defaults(workload).layout if target.is_gpu else "none"
+    return "none" if layout == "channels-last" and not from_processor else layout
+
+
+def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:
+    """Whether the framework adds the biases of convolutions by kernels of their own on the target."""
+    return _defaults(workload).separate_biases and target.is_gpu
 
 
 def has_library_normalization(workload: Workload, target: DeviceSpec) -> bool:

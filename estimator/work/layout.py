@@ -1,4 +1,4 @@
-"""Transposes that a channels-first library adds to a step with channels-last images: WORK → WORK.
+"""Transposes that a library adds to a step whose images have another layout than its kernels: WORK → WORK.
 
 TensorFlow on a GPU runs fp32 convolutions and gradients of pools with channels-first kernels of cuDNN. On channels-last
 images, each such op transposes inside: it reads and writes every input image once more before the kernel, and every
@@ -6,6 +6,11 @@ output image once more after it (conv_ops.cc, pooling_ops_common.cc of TensorFlo
 one channel are equal in both layouts. A graph optimizer converts whole chains of ops, whose transposes then cancel. A
 chain ends at an op that fixes the order of the axes, as the one before each 1D convolution that makes its rows images
 (TensorFlow, grappler/optimizers/generic_layout_optimizer_transposer.cc, IsLayoutAgnosticOp: no ExpandDims).
+
+PyTorch's images have channels first unless a program asks otherwise. cuDNN's kernels for tensor units have channels
+last: each pass of such a convolution transposes image, weights and output (NVIDIA, "Convolutional Layers User's Guide",
+section "Tensor Layouts In Memory: NCHW vs NHWC"). A convolution of single points at stride 1 is a matrix product in
+either layout, and a depthwise one runs without tensor units (PyTorch, aten/src/ATen/native/Convolution.cpp).
 """
 
 from __future__ import annotations
@@ -16,29 +21,37 @@ from collections.abc import Iterator
 import pandas as pd
 
 from estimator.core import units
-from estimator.core.notes import with_code
-from estimator.core.schema import WORK
+from estimator.core.conv_shape import ConvShape
+from estimator.core.notes import Note, with_code
+from estimator.core.schema import INSIDE, WORK
 from estimator.core.types import Layout, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.transformed import Transformed
 
 TRANSPOSES = " (transposes)"  # suffix of the op's name
+CHANNELS_FIRST, CHANNELS_LAST = "(?:^|;)layout=NC", "(?:^|;)channels_last=1(?:;|$)"  # attributes
 PRECISION = "fp32"  # kernels for 16 bits have channels last
 TRANSPOSED = (  # operators with channels-first kernels only; max pools have a channels-last kernel
     "convolution", "convolution_grad_input", "convolution_grad_weights", "avg_pool", "max_pool_grad", "avg_pool_grad",
 )  # fmt: skip
 IMAGES = ("image", "output")  # roles of operands
+MATRIX_FORMATS = ("tf32", "bf16", "fp16")  # of convolutions on matrix units
+MATRIX_ONLY = {"tf32": "fp32"}  # tensors in memory are fp32
+OF_CONVOLUTION = 3  # transposed tensors: image, weights and output
 KEPT = ["placement", "stream", "rank", "phase", "precision"]  # of the op, for its transposes
 
 
 def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Transformed:
     """WORK with a row of transposes appended for each op on channels-last images that the target's library runs
-    ``channels-first``; for ``converted`` only on images of one dimension; WORK itself for ``none``.
+    ``channels-first``; for ``converted`` only on images of one dimension; for ``channels-last`` of each convolution on
+    channels-first images that runs on matrix units; WORK itself for ``none``.
 
     The transposes take no time on the source.
     """
     if layout == "none":
         return Transformed(work, changed=False)
+    if layout == "channels-last":
+        return _around_matrix_units(work)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     read = _images if layout == "channels-first" else _one_dimensional_images
     images = parsed_ops.read_each(work["precision"] == PRECISION, read, "layout")
@@ -52,6 +65,31 @@ def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Tr
         return Transformed(work, changed=False, notes=notes)
     converted = WORK.conform(pd.concat([work, transposes], ignore_index=True), "layout")
     return Transformed(converted, changed=True, notes=notes)
+
+
+def _around_matrix_units(work: pd.DataFrame) -> Transformed:
+    """WORK with the transposes of the convolutions on channels-first images that run on matrix units."""
+    rows = (work["op_class"] == "convolution") & work["conv_n"].notna() & work["precision"].isin(MATRIX_FORMATS)
+    rows &= work["attributes"].str.contains(CHANNELS_FIRST, na=False) & ~_in_place(work)
+    if not rows.any():
+        return Transformed(work, changed=False)
+    around = work[rows]
+    elements = pd.Series(ConvShape.from_table(around).bytes(1.0), index=around.index)
+    transposes = _transposes(around, pd.DataFrame({"count": OF_CONVOLUTION, "elements": elements}))
+    text = (
+        f"kernels for matrix units have channels last: {len(transposes)} convolutions on images with channels first "
+        f"transpose image, weights and output, {units.show(transposes['bytes'].sum(), 'B', 4)} of traffic more a step"
+    )
+    converted = WORK.conform(pd.concat([work, transposes], ignore_index=True), "layout")
+    return Transformed(converted, changed=True, notes=(Note("layout", text),))
+
+
+def _in_place(work: pd.DataFrame) -> pd.Series:
+    """Convolutions that no library transposes: of single points at stride 1, depthwise ones, and channels last."""
+    points = [work[name].fillna(1) == 1 for name in ("conv_t", "conv_r", "conv_s", "stride_d", "stride_h", "stride_w")]
+    depthwise = (work["groups"] > 1) & (work["groups"] == work["conv_c"])
+    last = work["attributes"].str.contains(CHANNELS_LAST, na=False)
+    return pd.concat(points, axis=1).all(axis=1) | depthwise.fillna(False) | last
 
 
 def _images(op: shapes.Op) -> list[shapes.Shape | None] | None:
@@ -83,6 +121,7 @@ def _elements(images: list[shapes.Shape | None]) -> float | None:
 def _transposes(work: pd.DataFrame, number: pd.DataFrame) -> pd.DataFrame:
     calls = work["calls"].fillna(1.0)
     return work[KEPT].assign(
+        precision=work["precision"].replace(MATRIX_ONLY),
         op=work["op"] + TRANSPOSES,
         op_type="transpose",
         operator="transpose",
@@ -93,6 +132,7 @@ def _transposes(work: pd.DataFrame, number: pd.DataFrame) -> pd.DataFrame:
         intensity=0.0,
         time_s=0.0,
         work_source="shapes",
+        attributes=INSIDE,
     )
 
 

@@ -9,9 +9,11 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Fusion, Profile, RunPlan, Workload
+from estimator.work.convolution_biases import separate_biases
 from estimator.work.count import count_work
 from estimator.work.framework_defaults import (
     has_library_normalization,
+    has_separate_biases,
     image_layout,
     product_format,
     tensors_of_update,
@@ -50,24 +52,26 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     """
     workload, products = profile.workload, product_format(plan.precision, profile.workload, target)
     by_library = from_processor and has_library_normalization(workload, target)
-    folded, layout = plan.fusion != "none", image_layout(plan.layout, workload, target)
+    folded, layout = plan.fusion != "none", image_layout(plan.layout, workload, target, from_processor=from_processor)
 
     counted = count_work(profile.ops, workload, profile.where)
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
     joined = join_updates(merged.work, tensors_of_update(workload, target) if from_processor else 1)
+    separate = from_processor and has_separate_biases(workload, target)
     converted = convert_precision(
         joined.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
     )
-    fused = fuse(converted.work, workload, plan.fusion)
+    split = separate_biases(converted.work, separate=separate)
+    fused = fuse(split.work, workload, plan.fusion)
     laid_out = convert_layout(fused.work, workload, layout)
     all_trainings = fuse_trainings(laid_out.work, plan.fused_trainings)
 
     is_other = profile.ran and (resized.changed or all_trainings.changed)
     of_profile = replace(plan, batch=None, trainings=1)
 
-    transforms = (resized, merged, joined, converted, fused, laid_out, all_trainings)
+    transforms = (resized, merged, joined, converted, split, fused, laid_out, all_trainings)
     return WorkOnTarget(
         profiled=addressed.work,
         work=all_trainings.work,

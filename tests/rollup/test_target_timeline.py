@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from estimator.core.schema import HOST, TIMELINE
+from estimator.core.schema import HOST, INSIDE, TIMELINE
 from estimator.core.types import Floats, Timeline
 from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, host_time, in_turn, read_ahead
 from estimator.rollup.timeline import Events, replay, step_s
@@ -18,7 +18,7 @@ def step(timeline: StepTimeline, samples: Floats, pace: float = 1.0) -> float:
 
 def ops(*rows: tuple[str, float]) -> pd.DataFrame:
     """Ops of a class and so many calls."""
-    return pd.DataFrame(rows, columns=["op_class", "calls"])
+    return pd.DataFrame(rows, columns=["op_class", "calls"]).assign(attributes=pd.NA)
 
 
 def launch(ops: pd.DataFrame, op_s: Floats, dispatch_s: float, share: float = 1.0) -> StepTimeline:
@@ -52,6 +52,12 @@ def test_a_variable_of_the_device_needs_no_launch() -> None:
 def test_an_op_that_another_one_took_in_is_not_launched() -> None:
     timeline = launch(ops(("gemm", 1), ("elementwise", 0)), np.array([1e-6, 0.0]), dispatch_s=1e-5)
     assert step(timeline, np.array([1e-6, 0.0])) == pytest.approx(1e-5)
+
+
+def test_a_kernel_inside_of_another_op_needs_no_launch_of_its_own() -> None:
+    op_s, inside = np.array([1e-6, 1e-6]), ops(("gemm", 1), ("movement", 100)).assign(attributes=[pd.NA, INSIDE])
+    assert step(launch(inside, op_s, dispatch_s=1e-5), op_s) == pytest.approx(1e-5)
+    assert step(launch(inside, 100 * op_s, dispatch_s=1e-5), 100 * op_s) == pytest.approx(2e-4)
 
 
 def test_input_is_read_before_the_rest_is_launched() -> None:

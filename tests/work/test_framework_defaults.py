@@ -8,6 +8,7 @@ from estimator.devices import load_device
 from estimator.work.framework_defaults import (
     FRAMEWORKS,
     has_library_normalization,
+    has_separate_biases,
     image_layout,
     product_format,
     tensors_of_update,
@@ -70,19 +71,31 @@ def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) ->
 
 
 @pytest.mark.parametrize(
-    ("workload", "device", "layout"),
-    [(KERAS, "v100", "converted"), (KERAS, "mi100", "converted"), (TORCH, "v100", "none"),
-     (KERAS, "epyc-7763", "none"), (KERAS, "tpu-v4", "none")],
+    ("workload", "device", "layout", "of_a_gpu"),
+    [(KERAS, "v100", "converted", "converted"), (KERAS, "mi100", "converted", "converted"),
+     (TORCH, "v100", "channels-last", "none"), (TORCH, "epyc-7763", "none", "none"),
+     (KERAS, "epyc-7763", "none", "none"), (KERAS, "tpu-v4", "none", "none")],
 )  # fmt: skip
-def test_images_at_auto(workload: Workload, device: str, layout: str) -> None:
-    assert image_layout("auto", workload, load_device(device)) == layout
-    assert image_layout("none", workload, load_device(device)) == "none"
+def test_images_at_auto(workload: Workload, device: str, layout: str, of_a_gpu: str) -> None:
+    """The profile of a GPU has the transposes to channels last that its library made."""
+    target = load_device(device)
+    assert image_layout("auto", workload, target, from_processor=True) == layout
+    assert image_layout("auto", workload, target, from_processor=False) == of_a_gpu
+    assert image_layout("none", workload, target, from_processor=True) == "none"
+
+
+@pytest.mark.parametrize(
+    ("workload", "device", "separate"),
+    [(TORCH, "v100", True), (TORCH, "epyc-7763", False), (KERAS, "v100", False)],
+)
+def test_who_adds_the_biases_of_convolutions(workload: Workload, device: str, separate: bool) -> None:
+    assert has_separate_biases(workload, load_device(device)) is separate
 
 
 @pytest.mark.parametrize("written", ["SM", "sm", "Cu"])
 def test_how_a_compute_unit_is_spelled_changes_nothing(written: str) -> None:
     gpu, processor = make_device(compute_unit=written), make_device(compute_unit="Core")
-    assert image_layout("auto", KERAS, gpu) == "converted"
+    assert image_layout("auto", KERAS, gpu, from_processor=True) == "converted"
     assert not has_library_normalization(KERAS, processor)
     assert unit_note(gpu) == ()
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.schema import INSIDE
 from estimator.core.types import Layout, RunPlan, Workload
 from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
@@ -133,3 +134,53 @@ def test_rows_of_transposes_are_named_after_their_op() -> None:
     found = added_transposes({**CONVOLUTION, "op": "net/conv"})[0].iloc[0]
     assert found[["op", "op_type", "operator"]].tolist() == ["net/conv (transposes)", "transpose", "transpose"]
     assert found[["precision", "work_source", "intensity"]].tolist() == ["fp32", "shapes", 0]
+
+
+FIRST = "strides=1x1;pads=1x1;groups=1;layout=NCHW;kernel_layout=OIHW;pass=forward"
+OF_TORCH = {"op_type": "aten::mkldnn_convolution", "shapes": "8x4x20x30;6x4x3x3;6", "attributes": FIRST}
+BACKWARD = {"op_type": "aten::convolution_backward", "shapes": "8x6x20x30;8x4x20x30;6x4x3x3"}
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bf16", "fp16"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        OF_TORCH,
+        {**BACKWARD, "attributes": FIRST.replace("forward", "grad_input")},
+        {**BACKWARD, "attributes": FIRST.replace("forward", "grad_weights")},
+    ],
+)
+def test_matrix_units_transpose_image_weights_and_output(row: dict[str, object], precision: str) -> None:
+    converted = {**row, "precision": precision, "calls": 3.0}
+    (found,) = added_transposes(converted, layout="channels-last")[0].to_dict("records")
+    itemsize = 4 if precision == "tf32" else 2
+    assert found["bytes"] == 3 * 2 * itemsize * (SIZE + MADE + 3 * 3 * 4 * 6)
+    assert (found["calls"], found["op_class"], found["attributes"]) == (9, "movement", INSIDE)
+    assert found["precision"] == ("fp32" if precision == "tf32" else precision)
+
+
+POINT = {**OF_TORCH, "shapes": "8x4x20x30;6x4x1x1;6", "attributes": FIRST.replace("pads=1x1", "pads=0x0")}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**OF_TORCH, "precision": "fp32"},
+        {**OF_TORCH, "precision": "bf16", "attributes": f"channels_last=1;{FIRST}"},
+        {**POINT, "precision": "bf16"},
+        {**OF_TORCH, "precision": "bf16", "shapes": "8x4x20x30;4x1x3x3;4", "attributes": FIRST.replace("ps=1", "ps=4")},
+        {**CONVOLUTION, "precision": "bf16"},
+    ],
+)
+def test_what_needs_no_transposes_for_matrix_units(row: dict[str, object]) -> None:
+    work = count_work(make_ops(row), TOY).work
+    assert convert_layout(work, TOY, "channels-last").work is work
+
+
+def test_points_at_a_stride_are_transposed() -> None:
+    strided = {
+        **POINT,
+        "precision": "bf16",
+        "attributes": str(POINT["attributes"]).replace("strides=1x1", "strides=2x2"),
+    }
+    assert len(added_transposes(strided, layout="channels-last")[0]) == 1

@@ -156,8 +156,23 @@ def _settings(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> 
     settings["groups"] = str(groups) if type(groups) is int else "1"
     settings["layout"] = layout = LAYOUTS[axes + 2]
     settings["kernel_layout"] = ("IO" if transposed else "OI") + layout[2:]
+    settings["channels_last"] = "1" if _has_channels_last(arguments) else None
+    settings["bias"] = "1" if _has_bias(arguments) else None
     text = ";".join(f"{name}={value}" for name, value in settings.items() if value)
     return f"{text};transposed=1" if transposed else text
+
+
+def _has_channels_last(arguments: Mapping[str, Argument]) -> bool:
+    """Whether the image lies in memory with its channels last; False where the trace has no strides."""
+    images = [image for image in non_scalars(arguments["input"]) if len(image.dims) > 2] if "input" in arguments else []
+    return bool(images) and len(images[0].strides) > 2 and images[0].dims[1] > 1 == images[0].strides[1]
+
+
+def _has_bias(arguments: Mapping[str, Argument]) -> bool:
+    """Whether the convolution adds a bias, or its gradient sums one."""
+    sizes = read_value(arguments, "bias_sizes")
+    has_sizes = isinstance(sizes, list) and any(type(size) is int and size > 0 for size in sizes)
+    return has_sizes or ("bias" in arguments and bool(non_scalars(arguments["bias"])))
 
 
 def _strides(sizes: Geometry) -> str | None:

@@ -134,3 +134,29 @@ def test_convolutions_that_a_library_fuses_with_what_follows(library: str) -> No
         values=["", "", "", "", "", SAME, SAME, SAME, "1"],
     )  # fmt: skip
     assert flop_of(plain) == flop_of(added) == DENSE_FLOP
+
+
+def settings_of(**arguments: Any) -> str:
+    given = call("convolution_backward", OUTPUT, IMAGE, DENSE, [], [], values=["", "", "", "[12]", SAME, SAME])
+    return str(describe_convolution(given._replace(**arguments))[-1].attributes)
+
+
+def test_a_gradient_sums_the_bias_that_it_lists() -> None:
+    assert "bias=1" in settings_of()
+    assert "bias" not in settings_of(values=json.dumps(["", "", "", "[0]", SAME, SAME]).encode())
+
+
+def test_a_convolution_adds_the_bias_that_it_lists() -> None:
+    biased, plain = (
+        describe_convolution(call("mkldnn_convolution", IMAGE, DENSE, *bias))[0] for bias in ([[K]], [NONE])
+    )
+    assert "bias=1" in str(biased.attributes)
+    assert "bias" not in str(plain.attributes)
+
+
+def test_strides_tell_whether_the_channels_are_last_in_memory() -> None:
+    first, last = [C * SIDE**2, SIDE**2, SIDE, 1], [C * SIDE**2, 1, C * SIDE, C]
+    rest: list[list[int]] = [[K, 1, 1, 1], [], []]
+    assert "channels_last=1" in settings_of(strides=json.dumps([last, last, *rest]).encode())
+    assert "channels_last" not in settings_of(strides=json.dumps([first, first, *rest]).encode())
+    assert "channels_last" not in settings_of()
