@@ -12,6 +12,7 @@ from estimator.work.edges import has_flow
 from estimator.work.kept_tensors import has_forward_shapes, kept_tensors, layer_tensors
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import known_batch, names_batch, rebatch
+from estimator.work.stated_batch import contradiction
 from estimator.work.tensor_flow import flowing_tensors
 
 FAR = 64  # times a batch: at a small one unlike tensors may be of one size, and then count as one
@@ -38,11 +39,13 @@ def tensors_at_two_batches(
     """Yield a batch and the step's tensors at it: the wanted batch, by default the profiled one, and FAR times that.
 
     Products run in ``precision``, where it is not None. Only the profiled batch, as 0, where nothing tells its size.
+    Only the stated one, where the ops are of another.
 
     Raises EstimatorError where another batch is wanted than one that is not known.
     """
     profiled = known_batch(workload) if size else workload.batch_size
-    if profiled is None or (profiled == 1 and size in (None, 1) and not names_batch(work)):
+    is_fixed = (profiled == 1 and not names_batch(work)) or contradiction(work, workload)
+    if profiled is None or (is_fixed and size in (None, profiled)):
         yield profiled or 0, step_tensors(work, workload, precision)
         return
     for batch in (size or profiled, FAR * (size or profiled)):
