@@ -19,7 +19,6 @@ from estimator.rollup.memory_fit import check_fits, exceeds
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
 from estimator.work.framework_defaults import product_format
 from estimator.work.on_target import matrix_precision
-from estimator.work.stated_batch import CODE as CONTRADICTED
 
 Part = tuple[Profile, DeviceShare]  # what one device runs, and what it holds of it
 
@@ -109,7 +108,7 @@ def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
     ran, _ = select_pass(profile, plan.mode)
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
     counted = count_work(ran.ops, ran.workload, ran.where)
-    work, contradicted = counted.work, tuple(note for note in counted.notes if note.code == CONTRADICTED)
+    work, contradicted = counted.work, tuple(note for note in counted.notes if note.code == "batch-contradicted")
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     variables = dataclasses.replace(variables, notes=(*contradicted, *variables.notes))
     if device is not None and device.specifications == "known":

@@ -9,7 +9,6 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.types import Workload
 
-CODE = "batch-contradicted"
 TEXTS = ("shapes", "output_shapes")
 OF_PRODUCTS = ("batch", "m", "n", "k")
 NAMED = -1  # the batch, where a shape names it
@@ -37,7 +36,7 @@ def contradicted_batch(work: pd.DataFrame, workload: Workload) -> tuple[Note, ..
     """A note where a WORK table cannot be of its workload's batch."""
     found = contradiction(work, workload)
     text = f"{found}: correct it, unless a step adds up the gradients of several smaller batches"
-    return (Note(CODE, text),) if found else ()
+    return (Note("batch-contradicted", text),) if found else ()
 
 
 def _sizes(work: pd.DataFrame) -> set[int]:

@@ -6,7 +6,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
 from estimator.work import count_work, rebatch, tensors_at_two_batches
-from estimator.work.stated_batch import CODE, contradicted_batch
+from estimator.work.stated_batch import contradicted_batch
 from tests.conftest import make_ops
 
 Row = dict[str, object]
@@ -50,7 +50,7 @@ def test_a_batch_that_no_size_holds(batch: int | None, rows: list[Row], found: s
 
 def test_the_count_of_ops_notes_it() -> None:
     notes = count_work(make_ops(IMAGES), Workload(name="toy", batch_size=8)).notes
-    assert [note.kind for note in notes if note.code == CODE] == ["warning"]
+    assert [note.kind for note in notes if note.code == "batch-contradicted"] == ["warning"]
 
 
 def test_such_a_step_has_no_other_batch() -> None:
