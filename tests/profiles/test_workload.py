@@ -36,7 +36,8 @@ def test_a_provenance_one_above_is_of_another_dump(tmp_path: Path) -> None:
 
 
 def test_a_dump_without_files_has_its_name_alone(tmp_path: Path) -> None:
-    assert find_workload(tmp_path / "my-trace.json") == Workload(name="my-trace")
+    for name in ("my-trace.json", "my-trace.json.gz"):
+        assert find_workload(tmp_path / name) == Workload(name="my-trace")
     assert read_provenance({}) == Provenance()
 
 
