@@ -59,5 +59,6 @@ def find_workload(place: Path) -> Workload:
     if path is None:
         return Workload(name=Path(place.resolve().name.removesuffix(".gz")).stem)
     document = yaml_files.read_yaml(path)
-    document.data.setdefault("name", path.resolve().parent.name)
+    if document.data.get("name") in (None, ""):
+        document.data["name"] = path.resolve().parent.name
     return yaml_files.check(Workload, document)

@@ -41,8 +41,9 @@ def test_a_dump_without_files_has_its_name_alone(tmp_path: Path) -> None:
     assert read_provenance({}) == Provenance()
 
 
-def test_one_line_is_enough(tmp_path: Path) -> None:
-    write(tmp_path, workload="batch_size: 32\n")
+@pytest.mark.parametrize("more", ["", "name:\n", 'name: ""\n'])
+def test_one_line_is_enough(tmp_path: Path, more: str) -> None:
+    write(tmp_path, workload=f"batch_size: 32\n{more}")
     found = find_workload(tmp_path / "trace.json")
     assert (found.name, found.batch_size) == (tmp_path.name, 32)
 
