@@ -89,9 +89,8 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     work = count_messages(work, parsed_ops, workload)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    suspicious = (*unknown_products(work), *times_in_another_unit(work))
+    suspicious = (*unknown_products(work), *times_in_another_unit(work), *contradicted_batch(work, workload))
     notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
-    notes = (*contradicted_batch(work, workload), *notes)
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 
 
