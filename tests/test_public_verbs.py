@@ -87,7 +87,7 @@ def test_importing_loads_nothing_else() -> None:
 def test_estimates_draw_nothing_until_they_are_asked_to() -> None:
     code = (
         "import sys, estimator\n"
-        "result = estimator.estimate('p1b3', 'v100', draws=5); repr(result), result.ops, result._repr_html_()\n"
+        "result = estimator.estimate('p1b3', 'v100', draws=20); repr(result), result.ops, result._repr_html_()\n"
         "sys.exit('matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)

@@ -36,7 +36,7 @@ def run(folder: Path) -> None:
     result.plot_parts().savefig(folder / "parts.png")
     many = assert_type(compare(["p1b3", profile], ["k20x", v100, RunPlan("h100", draws=5)]), CompareResult)
     assert len(many.estimates) == 6
-    assert_type(scale(profile, titan, [1, 8], parallel="zero1", draws=5), ScaleResult)
+    assert_type(scale(profile, titan, [1, 8], parallel="zero1", draws=20), ScaleResult)
     study = assert_type(figure_of_merit("lecture-example"), FigureOfMeritResult)
     assert_type(write_report(study, folder), list[Path])
     try:

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from estimator.core import library
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.files import place
+from estimator.core.interval import enough_draws
 from estimator.core.parallel import Split, read_split
 from estimator.core.types import DeviceSpec, Profile, RunPlan, SystemSpec, whole_number
 from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system
@@ -81,13 +82,18 @@ def plan_of(device: Device, **options: Any) -> RunPlan:
         return device
     target, source, measured = device, options.pop("source", None), options.pop("measurements", None)
     named = [each for each in (target, source) if isinstance(each, DeviceSpec)]
-    return RunPlan(
+    plan = RunPlan(
         _device_name("device", target),
         source=None if source is None else _device_name("source", source),
         measurements=None if measured is None else place("measurements", measured),
         given={spec.name: spec for spec in named if not _is_shipped(spec)},
         **options,
     )
+    try:
+        enough_draws(plan.draws)
+    except ValueError as error:
+        raise EstimatorError(f"draws {error}") from None
+    return plan
 
 
 def plans_of(devices: Device | Iterable[Device], **options: Any) -> list[RunPlan]:

@@ -195,7 +195,7 @@ def estimate(
             or ``"channels-last"``.
         measurements: a CSV of measured ops of the target.
         seed: of the draws behind the intervals.
-        draws: how many there are; without any, results have no intervals.
+        draws: how many there are, at least 20; with 0, results have no intervals.
 
     Raises:
         EstimatorError: in one sentence, where a name is unknown, a file cannot be read, a value is out of range, the

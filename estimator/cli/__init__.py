@@ -59,7 +59,9 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: {error.strerror}; check the path and its permissions"
-        sys.exit(where if error.filename else f"standard output: {error.strerror}")
+        gone = isinstance(error, FileNotFoundError)  # without a name: no path can be completed
+        unnamed = "the working folder is gone; go to another one" if gone else f"standard output: {error.strerror}"
+        sys.exit(where if error.filename else unnamed)
     except Exception as error:
         if os.environ.get("ESTIMATOR_DEBUG"):
             raise

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import sentences
 from estimator.core.types import MemoryUse, RunPlan, Sourced, StudyResult, Workload
@@ -60,7 +62,10 @@ def presets(names: Sequence[str]) -> Document:
 
 
 def memory(workload: str, plan: RunPlan, use: MemoryUse) -> Document:
-    """The parts of memory [B] at nominal inputs, their sum, and whether the device has room; null without a device."""
+    """The parts of memory [B] at nominal inputs, their sum, and whether the device has room; null without a device.
+
+    Where an allocator takes less than the parts by themselves, the interval of the total alone reaches as far down.
+    """
     parts = {name: float(samples[0]) for name, samples in use.parts.items()}
     parts["reserve"] = parts["reserve"] if plan.target else None  # type: ignore[assignment]
     return {
@@ -71,7 +76,7 @@ def memory(workload: str, plan: RunPlan, use: MemoryUse) -> Document:
         **parts,
         "total": float(use.total[0]),
         "total_interval": documents.interval(use.total, "all"),
-        "intervals": {name: documents.interval(samples, "all") for name, samples in use.parts.items()},
+        "intervals": {name: documents.interval(np.maximum(of, 0.0), "all") for name, of in use.parts.items()},
         "capacity": use.capacity,
         "fits": use.fits,
         "largest_batch": use.largest_batch,

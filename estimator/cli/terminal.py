@@ -12,9 +12,11 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from estimator.reports.text import split_interval
 
 if TYPE_CHECKING:
     from estimator.reports.summaries import TextTable
@@ -122,11 +124,41 @@ def _print_labelled(sentences: Sequence[str], label: Text) -> None:
 
 
 def print_summary(summary: TextTable) -> None:
-    """Print a table of a result."""
+    """Print a table of a result; where intervals have no room on one line, they stand below their numbers."""
+    table = _table_of(summary)
+    if summary.stacks and not _holds(table, console().width):
+        table = _stacked(table, summary)
+    print_table(table)
+
+
+def _table_of(summary: TextTable) -> Table:
+    """A table of a result, whose intervals do not fold."""
     table = new_table(summary.title, *summary.headings, right=summary.right, folds=summary.folds, spare=summary.spare)
     for row in summary.rows:
         table.add_row(*row)
-    print_table(table)
+    for column in table.columns:
+        column.no_wrap |= column.heading in (*summary.stacks, *summary.drops)
+    return table
+
+
+def _holds(table: Table, width: int) -> bool:
+    """Whether there is room for all columns of a table, perhaps folded."""
+    columns, _, widths = _fitted(table, width)
+    return len(columns) == len(table.columns) and table_width(widths) <= width
+
+
+def _stacked(table: Table, summary: TextTable) -> Table:
+    """The table with intervals below their numbers, or left out, and with headings no wider than these."""
+    columns = []
+    for column in table.columns:
+        keeps, drops = column.heading in summary.stacks, column.heading in summary.drops
+        if keeps or drops:
+            cells = ["\n".join(split_interval(cell)[: 1 + keeps]).strip() for cell in column.cells]
+            longest = max(text_width(cells), text_width(column.heading.split()))
+            heading = "\n".join(fold(column.heading, longest))
+            column = replace(column, heading=heading, right=True, cells=cells)
+        columns.append(column)
+    return replace(table, columns=columns)
 
 
 def has_room(summary: TextTable) -> bool:

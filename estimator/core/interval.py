@@ -15,7 +15,15 @@ from numpy.typing import ArrayLike
 from estimator.core.types import Covers, Floats, Interval, Sourced
 
 LEVEL = 0.9
+LEAST_DRAWS = 20  # of which one lies beyond each end
 Z = 1.6448536269514722  # the standard normal's 95 % point
+
+
+def enough_draws(draws: int) -> int:
+    """A number of draws that gives intervals of 90 %, or none. Raises ValueError for any other."""
+    if 0 < draws < LEAST_DRAWS:
+        raise ValueError(f"is {draws}, too few for a 90 % interval; write {LEAST_DRAWS} or more, or 0 for no intervals")
+    return draws
 
 
 def draw(stream: str, low: ArrayLike, mid: ArrayLike, high: ArrayLike, draws: int, seed: int) -> Floats:

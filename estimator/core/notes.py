@@ -10,6 +10,7 @@ Kind = Literal["warning", "left-open", "assumption"]
 WARNINGS = {  # codes of notes that may make a prediction wrong
     "ambiguous-product": "no single reading fits the shapes of a matrix product",
     "announced": "a device or system is announced: its numbers are promised ones",
+    "batch-contradicted": "no size of the ops is a multiple of the stated batch",
     "carried-mostly": "most of the predicted step is the source's own host, input and idle time",
     "chain-order-unknown": "element-wise ops are not fused, as nothing tells their order",
     "convolution-unknown": "a convolution states no dimensions",

@@ -62,6 +62,9 @@ def _positive(text: object, unit: str) -> float:
     value = units.parse(text, unit)
     if value <= 0:
         raise ValueError(f"is {text!r}, which is not above zero; write {units.KINDS[unit][0]} above zero")
+    if not 1 / LARGEST_AMOUNT <= value <= LARGEST_AMOUNT:
+        kind, example = units.KINDS[unit]
+        raise ValueError(f"is {text!r}, which no machine has; write {kind} such as '{example}'")
     return value
 
 

@@ -28,6 +28,9 @@ EXPECTED = {  # pydantic's fault types → the expected value in words
     "too_short": "more entries",
     "int_parsing": "a whole number",
     "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
     "float_parsing": "a number",
     "float_type": "a number",
 }

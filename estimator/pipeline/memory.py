@@ -107,8 +107,10 @@ def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
     device = planned_device(plan, plan.target) if plan.target else None
     ran, _ = select_pass(profile, plan.mode)
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
-    work = count_work(ran.ops, ran.workload, ran.where).work
+    counted = count_work(ran.ops, ran.workload, ran.where)
+    work, contradicted = counted.work, tuple(note for note in counted.notes if note.code == "batch-contradicted")
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
+    variables = dataclasses.replace(variables, notes=(*contradicted, *variables.notes))
     if device is not None and device.specifications == "known":
         products = work.loc[work["op_class"].isin(MATRIX), "precision"]
         refuse_unsupported(device, {asked} if asked else set(products))

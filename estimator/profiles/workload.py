@@ -57,7 +57,8 @@ def find_workload(place: Path) -> Workload:
     """The workload of a dump, by default named as its folder; without ``workload.yaml``, only the dump's own name."""
     path = side_files(place).get("workload.yaml")
     if path is None:
-        return Workload(name=place.resolve().stem)
+        return Workload(name=Path(place.resolve().name.removesuffix(".gz")).stem)
     document = yaml_files.read_yaml(path)
-    document.data.setdefault("name", path.resolve().parent.name)
+    if document.data.get("name") in (None, ""):
+        document.data["name"] = path.resolve().parent.name
     return yaml_files.check(Workload, document)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -39,11 +40,19 @@ SVG_SETTINGS = {"svg.hashsalt": "fom-estimator", "svg.fonttype": "path", "font.f
 
 
 def write_report(result: StudyResult, folder: str | Path) -> list[Path]:
-    """Write ``report.html`` and ``results.json`` into a folder; equal results give equal bytes."""
+    """Write ``report.html`` and ``results.json`` into a folder; equal results give equal bytes.
+
+    Raises EstimatorError where they cannot be written, and where those there are of another study in that folder.
+    """
     folder = Path(folder)
     for path in (folder / "report.html", folder / "results.json"):
         if path.is_dir():
             raise EstimatorError(f"{path}: this is a folder; choose another place for the report")
+    for other in sorted(_studies_of(folder / "results.json") - _studies(result.inputs)):
+        if (folder / other).is_file():
+            raise EstimatorError(
+                f"{folder / 'report.html'}: this is the report of {other}; choose another folder by -o"
+            )
     contents = {
         folder / "report.html": render(result),
         folder / "results.json": documents.to_json(documents.results(result)),
@@ -51,6 +60,19 @@ def write_report(result: StudyResult, folder: str | Path) -> list[Path]:
     for path, text in contents.items():
         write_text(path, text)
     return list(contents)
+
+
+def _studies_of(results: Path) -> set[str]:
+    """The names of the study files of a results.json; none where it is not there or not one."""
+    try:
+        return _studies(json.loads(results.read_text("utf-8"))["inputs_sha256"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
+
+
+def _studies(inputs: Mapping[str, str]) -> set[str]:
+    """The names of the study files among the inputs of a result."""
+    return {name for kind, _, name in (key.partition(" ") for key in inputs) if kind == "study"}
 
 
 def render(result: StudyResult) -> str:

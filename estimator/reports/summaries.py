@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from estimator.core import units
@@ -13,7 +13,6 @@ from estimator.reports.text import (
     format_time,
     is_known,
     shorten,
-    split_interval,
 )
 
 OPS_SHOWN = 12
@@ -34,7 +33,8 @@ class TextTable:
     """A table of texts.
 
     ``right``: headings of columns that align right; ``spare``: of columns that a narrow terminal leaves out, the last
-    one first; ``folds``: whether the first column may wrap.
+    one first; ``folds``: whether the first column may wrap. ``stacks``: headings of columns in which a narrow terminal
+    shows an interval below its number; ``drops``: in which it shows the number alone.
     """
 
     title: str
@@ -43,6 +43,8 @@ class TextTable:
     right: Sequence[str] = ()
     folds: bool = False
     spare: Sequence[str] = ()
+    stacks: Sequence[str] = ()
+    drops: Sequence[str] = ()
 
 
 def run_of(document: Mapping[str, Any]) -> str:
@@ -118,7 +120,8 @@ def _op_cells(op: Mapping[str, Any]) -> list[str]:
 
 def comparison_table(estimates: Sequence[Mapping[str, Any]]) -> TextTable:
     """Estimates side by side, one row each."""
-    return TextTable("Per device", COMPARED, [_compared_cells(estimate) for estimate in estimates])
+    rows, spare = [_compared_cells(estimate) for estimate in estimates], COMPARED[5:6]
+    return TextTable("Per device", COMPARED, rows, spare=spare, stacks=COMPARED[3:6])
 
 
 def _compared_cells(estimate: Mapping[str, Any]) -> list[str]:
@@ -131,18 +134,15 @@ def _compared_cells(estimate: Mapping[str, Any]) -> list[str]:
     return [*run, step, speedup, matrix_only, format_evidence(estimate["evidence"])]
 
 
-def scaling_table(document: Mapping[str, Any], *, narrow: bool = False) -> TextTable:
-    """A row for each number of devices, and for each split, which has a column where there are several.
-
-    ``narrow``: the interval of a step stands below it, and rates have none, as theirs follow.
-    """
-    rows = [_scaled_cells(row, narrow) for row in document["rows"]]
+def scaling_table(document: Mapping[str, Any]) -> TextTable:
+    """A row for each number of devices, and for each split, which has a column where there are several."""
+    rows = [_scaled_cells(row) for row in document["rows"]]
     splits = [row["parallel"] for row in document["rows"]]
-    right = SCALED_HEADINGS if narrow else SCALED
-    if len(set(splits)) == 1:
-        return TextTable(scaling_title(document), SCALED_HEADINGS, rows, right, spare=SPARE)
-    rows = [[split, *cells] for split, cells in zip(splits, rows, strict=True)]
-    return TextTable(scaling_title(document), ("split", *SCALED_HEADINGS), rows, right, spare=SPARE)
+    headings: tuple[str, ...] = SCALED_HEADINGS
+    if len(set(splits)) > 1:
+        headings, rows = ("split", *headings), [[split, *cells] for split, cells in zip(splits, rows, strict=True)]
+    title = scaling_title(document)
+    return TextTable(title, headings, rows, SCALED, spare=SPARE, stacks=("step time",), drops=("samples/s",))
 
 
 def scaling_legend(document: Mapping[str, Any]) -> str:
@@ -160,17 +160,14 @@ def scaling_title(document: Mapping[str, Any]) -> str:
     return f"{run}, {document['parallel']}, {document['scaling']} scaling, host: {document['host']}"
 
 
-def _scaled_cells(row: Mapping[str, Any], narrow: bool) -> list[str]:
+def _scaled_cells(row: Mapping[str, Any]) -> list[str]:
     batch, drawn = row["global_batch"], {"power_w": "W", "energy_j_per_step": "J"}
-    step = format_interval(row["step_s"])
     rate = "–" if row["samples_per_s"] is None else format_interval(row["samples_per_s"], "1")
-    if narrow:
-        step, rate = "\n".join(split_interval(step)).strip(), split_interval(rate)[0]
     return [
         str(row["devices"]),
         str(row["nodes"]),
         "–" if batch is None else str(batch),
-        step,
+        format_interval(row["step_s"]),
         rate,
         f"{100 * row['efficiency']['mid']:.0f} %",
         format_time(row["communication_s"]["mid"]),
@@ -189,7 +186,8 @@ def _memory(parts: Mapping[str, Any] | None, fits: bool | None) -> str:
 def merit_table(document: Mapping[str, Any]) -> TextTable:
     """The figure of merit of each target of a study's document."""
     headings = ("target", "figure of merit", "threshold", "dominant unit")
-    return TextTable("", headings, [[name, *_merit_cells(t, document)] for name, t in document["targets"].items()])
+    rows = [[name, *_merit_cells(target, document)] for name, target in document["targets"].items()]
+    return TextTable("", headings, rows, stacks=headings[1:2])
 
 
 def _merit_cells(target: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
@@ -209,7 +207,19 @@ def units_table(document: Mapping[str, Any]) -> TextTable:
     """Each unit of work on each machine of a study's document, the baseline first."""
     headings = ("machine", "unit", "time per unit", "units per day", *RATIOS.values())
     rows = [[name, unit, *_unit_cells(numbers)] for name, unit, numbers in unit_cells(document)]
-    return TextTable("", headings, rows)
+    return TextTable("", headings, rows, stacks=headings[2:])
+
+
+def units_apart(document: Mapping[str, Any]) -> tuple[TextTable, TextTable]:
+    """The same as two tables, for a narrow terminal: times and rates; ratios."""
+    whole = units_table(document)
+    times, ratios = (0, 1, 2, 3), (0, 1, *range(4, len(whole.headings)))
+    return _of_columns(whole, times), _of_columns(whole, ratios)
+
+
+def _of_columns(table: TextTable, places: Sequence[int]) -> TextTable:
+    headings, *rows = ([cells[place] for place in places] for cells in (table.headings, *table.rows))
+    return replace(table, headings=headings, rows=rows, stacks=[name for name in table.stacks if name in headings])
 
 
 def unit_cells(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -226,7 +236,8 @@ def expenses_table(document: Mapping[str, Any]) -> TextTable | None:
     if not shown:
         return None
     rows = [[name, unit, *_expenses(numbers, shown)] for name, unit, numbers in unit_cells(document)]
-    return TextTable("", ("machine", "unit", *(heading for heading, _ in shown.values())), rows)
+    names = [heading for heading, _ in shown.values()]
+    return TextTable("", ("machine", "unit", *names), rows, stacks=names)
 
 
 def _expenses(numbers: Mapping[str, Any], shown: Mapping[str, tuple[str, str]]) -> list[str]:
@@ -244,7 +255,9 @@ def _unit_cells(numbers: Mapping[str, Any]) -> list[str]:
 def campaigns_table(campaigns: Mapping[str, Any]) -> TextTable:
     """The campaign of all counted units on each machine, the baseline among them."""
     headings = ("machine", "campaign", "campaigns per day", "ratio")
-    return TextTable("", headings, [[name, *_campaign_cells(found)] for name, found in campaigns.items()])
+    return TextTable(
+        "", headings, [[name, *_campaign_cells(found)] for name, found in campaigns.items()], stacks=headings[1:]
+    )
 
 
 def _campaign_cells(found: Mapping[str, Any] | None) -> list[str]:

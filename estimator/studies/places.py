@@ -23,10 +23,11 @@ def beside(folder: Path, name: str) -> str:
 
 def _refuse_missing(folder: Path, name: str, shipped: Collection[str] = ()) -> None:
     """Raises EstimatorError where a path leads nowhere, neither from the study's folder nor from the working folder."""
-    here = Path.cwd()
-    is_elsewhere = Path(name).is_absolute() or folder.resolve() == here or name.partition("/")[0] in shipped
+    is_elsewhere = Path(name).is_absolute() or name.partition("/")[0] in shipped
     if library.looks_like_path(name) and not is_elsewhere and not Path(name).exists():
-        raise files.missing(folder / name, name, nor_in=here)
+        here = Path.cwd()
+        if folder.resolve() != here:
+            raise files.missing(folder / name, name, nor_in=here)
 
 
 def read_profile_beside(folder: Path, name: str, batch: int | None = None) -> Profile:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from estimator.core import library, quantities, yaml_files
+from estimator.core import interval, library, quantities, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.parallel import WRITTEN, read_split
 from estimator.core.scenarios import Host, Input
@@ -49,7 +49,9 @@ def _parallel(written: object) -> object:
 
 
 GIVEN = "study"  # where the faults of a study lie that no file holds
-Draws = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=MOST_DRAWS)]
+Draws = Annotated[
+    int, BeforeValidator(quantities.no_flag), Field(ge=0, le=MOST_DRAWS), AfterValidator(interval.enough_draws)
+]
 Seed = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=LARGEST_SEED)]
 Steps = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e15)]
 StepsByBatch = Annotated[dict[Whole, Steps], Field(min_length=1)]  # global batch → steps

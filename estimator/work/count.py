@@ -30,6 +30,7 @@ from estimator.work.layers import read_layer
 from estimator.work.messages import count_messages
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.operators.formats import precision_of
+from estimator.work.stated_batch import contradicted_batch
 from estimator.work.suspicious_input import times_in_another_unit, unknown_products
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
@@ -88,7 +89,7 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     work = count_messages(work, parsed_ops, workload)
     work = _count_aggregates(work, workload)
     work["intensity"] = (work["flop"] / work["bytes"]).where(work["bytes"] > 0)
-    suspicious = (*unknown_products(work), *times_in_another_unit(work))
+    suspicious = (*unknown_products(work), *times_in_another_unit(work), *contradicted_batch(work, workload))
     notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
 

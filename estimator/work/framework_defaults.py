@@ -63,9 +63,12 @@ class ProductFormat:
         return "products and convolutions" if "gemm" in self.op_classes else "convolutions"
 
     def changes(self, work: pd.DataFrame) -> bool:
-        """Whether any product of a WORK table runs in another format."""
+        """Whether products of a WORK table run in other formats, and none in this one.
+
+        Where some do, the framework has chosen already, and its library took another format for the rest.
+        """
         formats = work.loc[are_products(work, self.op_classes, self.only), "precision"]
-        return self.precision is not None and bool((formats != self.precision).any())
+        return self.precision is not None and not formats.empty and self.precision not in set(formats)
 
 
 def product_format(asked: str | None, workload: Workload, target: DeviceSpec) -> ProductFormat:

@@ -21,6 +21,7 @@ from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
 from estimator.work.messages import with_batch
+from estimator.work.stated_batch import contradiction
 from estimator.work.transformed import Transformed
 from estimator.work.weights import read, updates, weight_forms
 
@@ -43,12 +44,15 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
     """WORK of the same step at a batch of ``size`` samples; WORK itself for None and for the profiled batch.
 
     ``time_s`` stays the source's at the profiled batch; ``growth`` says how much more each op does.
-    Raises EstimatorError where the profiled batch is unknown, or is 1, which divides every dimension.
+    Raises EstimatorError where the profiled batch is unknown, is 1, which divides every dimension, or is not that of
+    the ops.
     """
     if size is None or size == workload.batch_size:
         return Transformed(work, changed=False)
     if names_batch(work):
         return _at_batch(work, workload, size)
+    if problem := contradiction(work, workload):
+        raise EstimatorError(f"{workload.name}: {problem}; another batch needs that of the profile, so correct it")
     batch = Batch(_profiled(workload), size, weight_forms(work))
     stays = updates(work) | work["op_class"].isin(STAYS)
     roles, ambiguous = _roles(work, batch)

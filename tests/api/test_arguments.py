@@ -48,6 +48,7 @@ def test_an_unknown_keyword_has_a_hint(verb: Any) -> None:
         (estimate, ("p1b3", "v100"), {"batch": True}, "batch True is out of range; expected a whole number from 1"),
         (estimate, ("p1b3", "v100"), {"seed": -1}, "seed -1 is out of range; expected a whole number from 0"),
         (estimate, ("p1b3", "v100"), {"draws": None}, "draws None is out of range; expected a whole number from 0"),
+        (estimate, ("p1b3", "v100"), {"draws": 1}, "draws is 1, too few for a 90 % interval; write 20 or more, or 0"),
         (estimate, ("p1b3", "v100"), {"host": "fast"}, "host is 'fast'; write profile, none, or a factor from 1e-06"),
         (estimate, ("p1b3", "v100"), {"precision": "fp12"}, "precision 'fp12' is not known; expected one of auto"),
         (estimate, ("p1b3", RunPlan("v100")), {"batch": 8}, "'batch' is given beside a RunPlan, which says how to run"),

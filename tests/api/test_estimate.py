@@ -27,7 +27,7 @@ def test_the_document_is_that_of_the_command_line(result: EstimateResult) -> Non
 def test_every_keyword_reaches_the_plan(p1b3: Profile) -> None:
     options = {
         "precision": "fp16", "batch": 50, "mode": "training", "host": 0.5, "input": "none", "fusion": "elementwise",
-        "layout": "none", "seed": 3, "draws": 7,
+        "layout": "none", "seed": 3, "draws": 20,
     }  # fmt: skip
     found = estimate(p1b3, "v100", source="k20x", **options)  # type: ignore[arg-type]
     assert found.estimate.plan == RunPlan("v100", source="k20x", **options)  # type: ignore[arg-type]

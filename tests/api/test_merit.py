@@ -62,7 +62,7 @@ def test_files_of_a_mapping_are_named_from_the_working_folder(tmp_path: Path, mo
     machines = {"old": {"system": "titan"}, "new": {"device": Path("mine.yaml"), "nodes": 10, "devices_per_node": 4}}
     unit = {"profile": "p1b3", "samples": 1000, "epochs": 1}
     found = figure_of_merit(
-        {"title": "t", "baseline": "old", "draws": 5, "machines": machines, "units_of_work": {"P": unit}}
+        {"title": "t", "baseline": "old", "draws": 20, "machines": machines, "units_of_work": {"P": unit}}
     )
     assert found.estimates["new", "P"].estimate.target.name == "mine"
 

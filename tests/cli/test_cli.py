@@ -70,6 +70,13 @@ def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     assert "file" in done.stderr
 
 
+def test_a_working_folder_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert run("init", "mine", code=1).stderr == "the working folder is gone; go to another one\n"
+    assert run("fom", "lecture-kpp").stdout  # a shipped study needs none
+
+
 def test_help_lists_the_commands_in_pipeline_order() -> None:
     lines = run("--help").stdout.splitlines()
     listed = [

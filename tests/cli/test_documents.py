@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from estimator.cli import documents
 from estimator.core.errors import Fault
-from estimator.core.types import StudyResult, Workload
+from estimator.core.types import MemoryUse, RunPlan, StudyResult, Workload
 from estimator.devices.specs.table.columns import DEVICES, SYSTEMS
 from estimator.reports.documents import plain
 from estimator.validation import validate
@@ -42,6 +43,13 @@ def test_a_shipped_profile_has_a_title_and_a_default_dump() -> None:
         "toy": {"title": "A toy", "default_profile": None},
         "bare": {"title": None, "default_profile": None},
     }
+
+
+def test_an_allocator_that_takes_less_than_its_tensors_has_no_memory_below_zero() -> None:
+    use = MemoryUse({"parameters": np.full(3, 10.0), "allocator": np.array([1.0, -2.0, 3.0]), "reserve": np.zeros(3)})
+    document = documents.memory("toy", RunPlan(""), use)
+    assert document["intervals"]["allocator"]["low"] >= 0.0
+    assert document["total_interval"]["low"] < 10.0
 
 
 def test_an_unknown_time_is_null() -> None:

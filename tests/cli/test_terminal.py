@@ -162,6 +162,26 @@ def test_a_table_has_room_where_no_column_folds_or_is_left_out(
     assert terminal.has_room(TextTable("a long title", ("a", "b"), [["1 2 3", "four"]], spare=("b",))) == room
 
 
+@pytest.mark.parametrize(
+    ("columns", "lines"),
+    [
+        (45, ["name  long wide heading      rate       more", "it    2.000 (1.000 – 3.000)  4 (3 – 5)  words"]),
+        (44, ["          long wide", "name        heading  rate  more", "it            2.000     4  words",
+              "      1.000 – 3.000"]),
+    ],
+)  # fmt: skip
+def test_intervals_stand_below_their_numbers_where_they_have_no_room(
+    columns: int, lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    headings, cells = (
+        ("name", "long wide heading", "rate", "more"),
+        ("it", "2.000 (1.000 – 3.000)", "4 (3 – 5)", "words"),
+    )
+    terminal.print_summary(TextTable("", headings, [cells], stacks=("long wide heading",), drops=("rate",)))
+    assert capsys.readouterr().out.splitlines() == lines
+
+
 def test_widths_are_those_of_the_longest_lines() -> None:
     assert terminal.text_width(["ab\nabcd", "abc"]) == 4
     assert terminal.text_width([]) == 0

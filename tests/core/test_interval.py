@@ -1,9 +1,11 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.core.interval import bounds, draw, draw_sourced, summarise, uniform
+from estimator.core.interval import bounds, draw, draw_sourced, enough_draws, summarise, uniform
 from estimator.core.types import Sourced
 
 UNCERTAINTY = st.floats(min_value=0.001, max_value=2.0)
@@ -15,6 +17,12 @@ def test_mid_is_the_nominal_value_and_the_ends_are_as_declared() -> None:
     assert interval.mid == 0.8
     assert interval.low == pytest.approx(0.5, rel=0.03)
     assert interval.high == pytest.approx(0.9, rel=0.03)
+
+
+@pytest.mark.parametrize(("draws", "enough"), [(0, True), (1, False), (19, False), (20, True), (1000, True)])
+def test_an_end_needs_a_draw_beyond_it(draws: int, enough: bool) -> None:
+    with nullcontext() if enough else pytest.raises(ValueError, match=f"is {draws}, too few for a 90 % interval"):
+        assert enough_draws(draws) == draws
 
 
 def test_a_certain_value_has_no_ends() -> None:

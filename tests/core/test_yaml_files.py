@@ -46,6 +46,12 @@ def test_all_faults_come_together_with_their_lines(tmp_path: Path) -> None:
     assert any(":6:" in f and "not above zero" in f for f in faults)
 
 
+@pytest.mark.parametrize("written", ["1e-300 GB/s", "1e200 GB/s"])
+def test_what_no_machine_has_is_refused(tmp_path: Path, written: str) -> None:
+    faults = faults_of(tmp_path / "toy.yaml", DEVICE.replace("900 GB/s", written))
+    assert f"memory_bandwidth is '{written}', which no machine has; write a rate such as '900 GB/s'" in faults[0]
+
+
 @pytest.mark.parametrize(
     ("written", "problem"),
     [

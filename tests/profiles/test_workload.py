@@ -36,12 +36,14 @@ def test_a_provenance_one_above_is_of_another_dump(tmp_path: Path) -> None:
 
 
 def test_a_dump_without_files_has_its_name_alone(tmp_path: Path) -> None:
-    assert find_workload(tmp_path / "my-trace.json") == Workload(name="my-trace")
+    for name in ("my-trace.json", "my-trace.json.gz"):
+        assert find_workload(tmp_path / name) == Workload(name="my-trace")
     assert read_provenance({}) == Provenance()
 
 
-def test_one_line_is_enough(tmp_path: Path) -> None:
-    write(tmp_path, workload="batch_size: 32\n")
+@pytest.mark.parametrize("more", ["", "name:\n", 'name: ""\n'])
+def test_one_line_is_enough(tmp_path: Path, more: str) -> None:
+    write(tmp_path, workload=f"batch_size: 32\n{more}")
     found = find_workload(tmp_path / "trace.json")
     assert (found.name, found.batch_size) == (tmp_path.name, 32)
 
@@ -50,6 +52,22 @@ def test_a_workload_says_what_the_dump_does_not(tmp_path: Path) -> None:
     write(tmp_path, workload="name: toy\nframework: our own\nbatch_size: 32\n")
     found = find_workload(tmp_path / "trace.json")
     assert (found.name, found.framework, found.batch_size) == ("toy", "our own", 32)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("gradients_in_forward: maybe", "gradients_in_forward is 'maybe'; expected true or false"),
+        ("gradients_in_forward: 2", "gradients_in_forward is 2; expected true or false"),
+        ("gradients_in_forward: []", "gradients_in_forward is []; expected true or false"),
+        ("batch_size: 8.5", "batch_size is 8.5; expected a whole number"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_in_one_sentence(tmp_path: Path, text: str, problem: str) -> None:
+    path = write(tmp_path, workload=f"name: toy\n{text}\n") / "workload.yaml"
+    with pytest.raises(EstimatorError) as caught:
+        find_workload(tmp_path / "trace.json")
+    assert str(caught.value) == f"{path}:2: {problem}"
 
 
 @pytest.mark.parametrize("text", ["batch_size: 0\n", "warmup: -1\n", "wall_step: 5 GB\n", "walls: 5 s\n"])

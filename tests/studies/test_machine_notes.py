@@ -11,7 +11,7 @@ STUDY: dict[str, Any] = {
     "baseline": "titan",
     "machines": {"titan": {"system": "titan"}, "mine": {"device": "h100", "nodes": 2}},
     "units_of_work": {"small": {"profile": "p1b3"}},
-    "draws": 10,
+    "draws": 20,
 }
 
 

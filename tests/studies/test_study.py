@@ -187,6 +187,7 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY + "  B: {profile: '', epochs: 3}\n", "has an empty 'profile'; name a dump, a folder or a shipped"),
         (STUDY.replace("new: 1 h}", "new: 1 h}, weight: .inf"), "weight is inf"),
         (STUDY.replace("new: 1 h}", "new: 1 h}, weight: yes"), "weight is True, as YAML reads yes and no"),
+        ("draws: 19\n" + STUDY, "draws is 19, too few for a 90 % interval; write 20 or more, or 0 for no intervals"),
         ("draws: yes\n" + STUDY, "draws is True, as YAML reads yes and no"),
         (STUDY.replace("nodes: 20", "nodes: 20, availability: 1e-320"), "availability is"),
         (STUDY.replace("new:", "'':"), "a machine has an empty name; write one"),

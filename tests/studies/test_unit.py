@@ -30,7 +30,7 @@ def write(folder: Path, ops: str = OPS, workload: str = WORKLOAD) -> Path:
 def study(machine: dict[str, Any], unit: dict[str, Any]) -> Study:
     machines = {"old": {"device": "k20x", "nodes": 1}, "new": {"device": "v100", "nodes": 3} | machine}
     return Study.model_validate({
-        "title": "t", "baseline": "old", "machines": machines, "draws": 10,
+        "title": "t", "baseline": "old", "machines": machines, "draws": 20,
         "units_of_work": {"A": {"profile": "dump.csv"} | unit},
     })  # fmt: skip
 

@@ -146,7 +146,7 @@ def test_every_pass_of_a_convolution_has_the_same_flop(
          "output_shapes": image},
         {"op_type": f"Conv{axes}DBackpropFilter", "shapes": f"{image};{weights};{output}", "attributes": attributes},
     )  # fmt: skip
-    work, warnings = unpacked(count_work(rows, TOY))
+    work, warnings = unpacked(count_work(rows, TOY.model_copy(update={"batch_size": n})))
     expected = 2 * n * k * groups * c * kernel**axes
     for p in out:
         expected *= p

@@ -71,10 +71,11 @@ def test_a_forward_product_of_the_run_settles_which_reading_is_meant() -> None:
     """[100, 50] and [100, 50] are a gradient of weights or of an input: only the latter takes weights [100, 50]."""
     unsure: Row = {"op_type": "MatMul", "shapes": "100x50;100x50"}
     forward: Row = {"op_type": "MatMul", "shapes": "7x100;100x50", "attributes": "trans_a=n"}
-    work, notes = counted(unsure, forward)
+    single = TOY.model_copy(update={"batch_size": 1})
+    work, notes = counted(unsure, forward, workload=single)
     assert work[["m", "n", "k"]].iloc[0].tolist() == [100, 100, 50]
     assert notes == ()
-    work, (note,) = counted(unsure, {**unsure, "shapes": "9x9;9x9"})
+    work, (note,) = counted(unsure, {**unsure, "shapes": "9x9;9x9"}, workload=single)
     assert work["m"].isna().tolist() == [True, False]
     assert note == Note(
         "ambiguous-product",

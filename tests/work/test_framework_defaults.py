@@ -55,6 +55,7 @@ def products(*precisions: str, op_class: str = "gemm") -> pd.DataFrame:
         (KERAS, products("fp32", op_class="elementwise"), False),
         (TORCH, products("fp32"), False),
         (TORCH, products("fp32", op_class="convolution"), True),
+        (TORCH, products("fp32", "tf32", op_class="convolution"), False),  # the library's choice, not the program's
         (OWN, products("fp32"), False),
     ],
 )

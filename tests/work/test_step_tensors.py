@@ -5,7 +5,7 @@ import pytest
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, step_tensors, tensors_at_two_batches
-from estimator.work.step_tensors import FAR
+from estimator.work.step_tensors import FAR, LARGE
 from tests.profiles.layers.models import profile as layers_profile
 
 
@@ -40,6 +40,15 @@ def test_an_unknown_batch_gives_one_moment_alone() -> None:
     unknown = profile.workload.model_copy(update={"batch_size": None})
     work = count_work(profile.ops, profile.workload).work
     assert [batch for batch, _ in tensors_at_two_batches(work, unknown, None, None)] == [0]
+
+
+@pytest.mark.parametrize("batch", [LARGE - 1, LARGE, 10**9])
+def test_a_large_batch_is_compared_to_one_that_can_be_counted(batch: int) -> None:
+    profile = read_profile("cnn")
+    work = count_work(profile.ops, profile.workload).work
+    (first, one), (second, two) = tensors_at_two_batches(work, profile.workload, batch, None)
+    assert (first, second) == (batch, FAR * batch if batch < LARGE else batch // FAR)
+    assert two.activations.max() / one.activations.max() == pytest.approx(second / first, rel=1e-3)
 
 
 def test_layers_have_two_batches_also_from_a_batch_of_one() -> None:

@@ -25,7 +25,9 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
     if document["preset"]:
         terminal.console().print(describe(document["preset"]))
     terminal.print_summary(summaries.merit_table(document))
-    terminal.print_summary(summaries.units_table(document))
+    whole = summaries.units_table(document)
+    for table in [whole] if terminal.has_room(whole) else summaries.units_apart(document):
+        terminal.print_summary(table)
     if expenses := summaries.expenses_table(document):
         terminal.print_summary(expenses)
     for sentence in apart(document["targets"]):

@@ -13,9 +13,7 @@ from estimator.reports import summaries
 
 def render_scale(document: Mapping[str, Any]) -> None:
     """A table with a row for each number of devices; where it is too wide, intervals stand below their numbers."""
-    table = summaries.scaling_table(document)
-    narrow = not terminal.has_room(table)
-    terminal.print_summary(summaries.scaling_table(document, narrow=True) if narrow else table)
+    terminal.print_summary(summaries.scaling_table(document))
     terminal.console().print(summaries.scaling_legend(document))
     terminal.print_warnings(document["warnings"])
     terminal.print_notes(document["notes"])

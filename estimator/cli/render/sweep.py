@@ -7,6 +7,7 @@ from typing import Any
 
 from estimator.cli import terminal
 from estimator.cli.render.text import assumption_notes
+from estimator.reports.summaries import TextTable
 from estimator.reports.text import format_interval, format_time
 
 NUMBERS = ("batch", "gain", "epoch", "compute", "memory", "rest", "efficiency")
@@ -29,10 +30,10 @@ def render_sweep(document: Mapping[str, Any]) -> None:
 
 def _print_target(document: Mapping[str, Any], target: Mapping[str, Any]) -> None:
     run = f"{document['workload']} on {target['target']}, {target['precision']}, {document['mode']}, per device"
-    table = terminal.new_table(run, *HEADINGS, right=NUMBERS)
-    for row in target["batches"]:
-        table.add_row(*_cells(row, row["batch_size"] == document["profiled_batch_size"]))
-    terminal.print_table(table)
+    rows = [_cells(row, row["batch_size"] == document["profiled_batch_size"]) for row in target["batches"]]
+    terminal.print_summary(
+        TextTable(run, HEADINGS, rows, NUMBERS, spare=("rest",), stacks=("step time",), drops=("samples/s",))
+    )
     if target["levels_off_beyond"] is not None:
         little = f"throughput gains less than {100 * document['little_gain']:.0f} % per doubling"
         terminal.console().print(f"beyond batch {target['levels_off_beyond']} {little}")

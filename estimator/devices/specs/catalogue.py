@@ -31,7 +31,8 @@ _SPECS = Recall(most=1024)
 
 def load_device(name: str | Path) -> DeviceSpec:
     """The device of a shipped name, an alias, or a YAML path. Raises EstimatorError with near names."""
-    return _read(DeviceSpec, find("device", files.place("device", name), DEVICE_FILES))
+    kept = _read(DeviceSpec, find("device", files.place("device", name), DEVICE_FILES))
+    return kept.model_copy(update={"peak": dict(kept.peak)})  # its one part that a caller can change
 
 
 def source_device(name: str | None) -> DeviceSpec | None:

@@ -288,7 +288,10 @@ def _recorded_s(trace: Trace) -> tuple[float, float]:
 def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
     """Warnings about data that the trace does not hold."""
     if trace.unfinished:
-        yield f"{trace.unfinished} events have no end, as they still ran when the trace stopped: left out"
+        yield (
+            f"{trace.unfinished} event(s) have no end or last less than 0 µs, such as what still ran when the trace "
+            "stopped: they are left out"
+        )
     if not any(call.dims.strip(b"[] ,") for call in trace.calls):
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:

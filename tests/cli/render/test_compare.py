@@ -16,6 +16,7 @@ def test_people_read_what_programs_get() -> None:
 
 def test_a_device_name_is_not_split() -> None:
     shown = run(*WORDS, columns=80).stdout
+    assert max(map(len, shown.splitlines())) <= 80
     assert "v100-sxm2-16gb" in shown
     assert "a100-sxm4-80gb" in shown
 

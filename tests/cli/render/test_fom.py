@@ -1,5 +1,6 @@
 """What ``estimator fom`` prints."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,14 @@ def test_people_read_what_programs_get() -> None:
     title, *_ = shown.stdout.splitlines()
     assert printed(partial(render_fom, read("fom", STUDY), title)) == shown
     assert "82.5973" in shown.stdout
+
+
+def test_in_a_narrow_terminal_the_ratios_of_units_stand_apart() -> None:
+    document = read("fom", "candle-fom")
+    narrow, wide = (printed(partial(render_fom, document, ""), columns=width).stdout for width in (80, 200))
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert (wide.count("machine  "), narrow.count("machine  ")) == (2, 3)
+    assert set(re.findall(r"\d[\d.,]*", wide)) == set(re.findall(r"\d[\d.,]*", narrow))
 
 
 @pytest.mark.parametrize(

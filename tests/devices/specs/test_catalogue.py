@@ -305,7 +305,12 @@ def test_a_file_is_parsed_anew_where_it_changed(tmp_path: Path) -> None:
         first = load_device(path)
         assert first.memory_bandwidth is not None
         assert first.memory_bandwidth.value == float(bandwidth.split()[0]) * 1e12
-        assert load_device(path) is first
+        assert catalogue._read(DeviceSpec, path) is catalogue._read(DeviceSpec, path)
+
+
+def test_what_a_caller_changes_is_not_what_the_next_one_gets() -> None:
+    load_device("h100").peak.clear()
+    assert "fp32" in load_device("h100").peak
 
 
 def test_a_shipped_device_is_read_from_a_deleted_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,46 @@
+"""Whether the sizes of a profile's ops can be those of the batch that is stated."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from estimator.core.notes import Note
+from estimator.core.types import Workload
+
+TEXTS = ("shapes", "output_shapes")
+OF_PRODUCTS = ("batch", "m", "n", "k")
+NAMED = -1  # the batch, where a shape names it
+
+
+def contradiction(work: pd.DataFrame, workload: Workload) -> str:
+    """Why a WORK table cannot be of its workload's batch; empty where it can.
+
+    It can where a size is a multiple of the batch. With convolutions and pools, it is their number of images, or the
+    first size of what they read: XLA writes gradients of weights as convolutions of other images.
+    """
+    of_images = work[work["conv_n"].notna()]
+    batch, images = workload.batch_size, {int(size) for size in of_images["conv_n"].unique()}
+    first = {int(size) for size in of_images["shapes"].str.extract(r"^(-?\d+)", expand=False).dropna().unique()}
+    sizes = images | first or _sizes(work)
+    if batch is None or not sizes or any(size == NAMED or (size > 0 and size % batch == 0) for size in sizes):
+        return ""
+    if not images:
+        return f"batch_size is {batch}, but no size of any op is a multiple of it"
+    listed = " or ".join(map(str, sorted(images)[:3])) + (" or more" if len(images) > 3 else "")
+    return f"batch_size is {batch}, but convolutions and pools take {listed} images"
+
+
+def contradicted_batch(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
+    """A note where a WORK table cannot be of its workload's batch."""
+    found = contradiction(work, workload)
+    text = f"{found}: correct it, unless a step adds up the gradients of several smaller batches"
+    return (Note("batch-contradicted", text),) if found else ()
+
+
+def _sizes(work: pd.DataFrame) -> set[int]:
+    """All dimensions of operands, results and products."""
+    texts = {text for name in TEXTS for text in work[name].dropna().unique()}
+    of_products = {int(size) for name in OF_PRODUCTS for size in work[name].dropna().unique()}
+    return of_products.union(*(map(int, re.findall(r"-?\d+", text)) for text in texts))
