@@ -27,7 +27,7 @@ def test_every_row_of_operators_csv_is_valid(operator: object) -> None:
     assert row.op_class in OP_CLASSES
     assert row.direction in ("", "update", *PASSES)
     assert row.kept_in_fp32 in ("", "yes", "forward", "by op")
-    assert row.along in ("", "rows", "channels", "windows")
+    assert row.along in ("", "rows", "channels", "images", "windows")
     assert row.benchmark_kernel in ("", *operators())
 
 

@@ -33,7 +33,7 @@ def period(timeline: StepTimeline, messages: pd.DataFrame, *times_s: float) -> f
 def timeline(request: pytest.FixtureRequest) -> StepTimeline:
     if request.param == "in turn":
         return in_turn(OPS_S, np.ones(4), 0.0)
-    ops = make_ops(*({"op_type": "MatMul", "calls": 1.0} for _ in OPS_S)).assign(op_class="gemm")
+    ops = make_ops(*({"op_type": "MatMul", "calls": 1.0} for _ in OPS_S)).assign(op_class="gemm", attributes=pd.NA)
     return dispatched(ops, OPS_S, np.ones(4), np.zeros(4, dtype=bool), 1e-9)
 
 
