@@ -43,8 +43,7 @@ def test_flop_of_a_step_are_those_of_the_layers(name: str) -> None:
     assert products["flop"].sum() == 2 * batch * (3 * total - first)
 
 
-@pytest.mark.parametrize("name", MULTIPLY_ADDS)
-@pytest.mark.parametrize("batch", [64, 256])
+@pytest.mark.parametrize(("name", "batch"), [*zip(MULTIPLY_ADDS, (64, 256) * 3, strict=True)])
 def test_flop_at_another_batch_go_with_it(name: str, batch: int) -> None:
     profile = read_profile(name)
     work = count_work(profile.ops, profile.workload).work
