@@ -30,8 +30,7 @@ def shrinking(name: str, device: str, sizes: tuple[int, ...]) -> list[tuple[int,
     return [(size, before, after) for size, before, after in pairs if after < (1 - ROUNDING) * before]
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("name", ["p1b3", "p2b1"])
+@pytest.mark.parametrize(("name", "device"), [("p1b3", DEVICES[0]), ("p2b1", DEVICES[1])])
 def test_few_profiles_at_few_batches(name: str, device: str) -> None:
     assert shrinking(name, device, (1, 2, 16, 128, 4096)) == []
 
