@@ -95,7 +95,7 @@ def test_replaced_coefficients_predict_and_are_left_behind() -> None:
 
 
 def test_simple_methods_follow_the_specifications() -> None:
-    profile = read_profile("vgg16")
+    profile = read_profile("resnet50")
     at = {b: estimate(profile, RunPlan("v100-sxm2-16gb", batch=b, draws=0)) for b in (64, 128)}
     assert networks.ratio_of_peaks(profile, at[128]) == pytest.approx(2 * networks.ratio_of_peaks(profile, at[64]))
     flop = at[128].prediction.ops["flop"].where(at[128].prediction.ops["op_class"] == "convolution").sum()
