@@ -155,6 +155,7 @@ def test_a_node_draws_something_however_little_its_system_lists() -> None:
     assert 0 < low <= mid < high
 
 
+@pytest.mark.slow
 def test_the_shipped_resnet_is_near_what_its_cards_drew() -> None:
     """Zeus (NSDI 2023) lists 222 W and 244 W for ResNet-50 at batch 128, by PyTorch; ours is TensorFlow's."""
     profile = read_profile("resnet50")
