@@ -235,7 +235,7 @@ def among_copies(rows: pd.DataFrame) -> Flags:
 
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:
     """Whether each row has a value in all named columns."""
-    missing = [np.asarray(rows[name].array.isna()) for name in names]  # a fifth of the time that Series take
+    missing = [np.asarray(rows[name].array.isna()) for name in names]  # several times as fast as on the Series
     return np.asarray(~np.logical_or.reduce(missing), dtype=bool)
 
 

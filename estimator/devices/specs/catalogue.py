@@ -118,7 +118,7 @@ def _part_warnings(module: str) -> Iterator[str]:
     for path in library.names("devices", DEVICE_FILES).values():
         with suppress(EstimatorError, OSError):  # reported by its own check
             content = path.read_bytes()
-            named = b"part_of:" in content and module.encode() in content  # few are parsed
+            named = b"part_of:" in content and module.encode(errors="surrogatepass") in content  # few are parsed
             device = _read(DeviceSpec, path) if named else None
             if device and device.part_of and device.part_of.device == module:
                 parts = f"{module} is a module of {device.part_of.parts} {device.name}"
