@@ -107,6 +107,14 @@ def shipped_study(made_once: MadeOnce) -> Callable[[str], StudyResult]:
     return result
 
 
+@pytest.fixture(scope="session")
+def shipped_report(made_once: MadeOnce, shipped_study: Callable[[str], StudyResult]) -> Callable[[str], Path]:
+    """The folder with the report of a shipped study."""
+    from estimator.reports.html import write_report  # draws, for which few tests have a use
+
+    return lambda name: made_once(f"report-{name}", lambda folder: write_report(shipped_study(name), folder))
+
+
 def make_device(**fields: object) -> DeviceSpec:
     """A device in the file format, with plausible numbers where none are given."""
     given = {"name": "toy", "peak": {"fp32": "10 TFLOP/s"}, "memory_bandwidth": "500 GB/s", **fields}

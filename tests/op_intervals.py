@@ -36,7 +36,7 @@ def held(folder: Path, families: Collection[str] = ()) -> pd.DataFrame:
 
 
 def of_family(truth: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.DataFrame:
-    fitted = fitted_model.fit(truth[truth["family"] != family])
+    fitted = fitted_model.fit(truth[truth["family"] != family], set(rows["op_class"]))
     with coefficients.replaced(fitted):
         return pd.concat(list(judged(rows)))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -106,10 +107,7 @@ class Table:
 
     def empty(self) -> pd.DataFrame:
         """The table without any rows."""
-        import pandas as pd
-
-        blank = {kind: pd.Series(dtype=dtype) for kind, dtype in PANDAS_DTYPE.items()}
-        return pd.DataFrame({column.name: blank[column.kind] for column in self.columns})
+        return _without_rows(self).copy()
 
     def conform(self, frame: pd.DataFrame, where: str) -> pd.DataFrame:
         """The frame with every declared column, typed and in order, followed by its other columns.
@@ -135,6 +133,15 @@ class Table:
         if faults:
             raise EstimatorError(*faults)
         return pd.concat(typed | given, axis=1)  # takes half the time of DataFrame(typed | given)
+
+
+@cache
+def _without_rows(table: Table) -> pd.DataFrame:
+    """As :meth:`Table.empty`; kept, as most devices were never measured. Callers must not change it."""
+    import pandas as pd
+
+    blank = {kind: pd.Series(dtype=dtype) for kind, dtype in PANDAS_DTYPE.items()}
+    return pd.DataFrame({column.name: blank[column.kind] for column in table.columns})
 
 
 def _missing(column: Column, unknown: Sequence[str], where: str) -> str:
@@ -229,7 +236,8 @@ def among_copies(rows: pd.DataFrame) -> Flags:
 
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:
     """Whether each row has a value in all named columns."""
-    return np.asarray(np.logical_and.reduce([rows[name].notna() for name in names]), dtype=bool)
+    missing = [np.asarray(rows[name].array.isna()) for name in names]  # several times as fast as on the Series
+    return np.asarray(~np.logical_or.reduce(missing), dtype=bool)
 
 
 GEMM_COLUMNS = (

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -258,7 +259,7 @@ def _short(value: object) -> str:
 def _unknown_key_hint(model: type[BaseModel], location: Location) -> str:
     """A hint for an unknown key: it may belong to a single value, else the nearest known keys."""
     key = str(location[-1])
-    parts = model.model_json_schema().get("$defs", {}).values()
+    parts = _schema(model).get("$defs", {}).values()
     if any({"value", key} <= part.get("properties", {}).keys() for part in parts):
         return f" It belongs to one value: write {{value: …, {key}: …}} there."
     return _nearest(key, sorted(_known_keys(model, location[:-1])))
@@ -284,9 +285,15 @@ def _nearest(field: str, known: Sequence[str]) -> str:
     return suggestion(field.rsplit(".", 1)[-1], known) or f" Known keys: {', '.join(known)}."
 
 
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a model, made once: a file may have many faults. Callers must not change it."""
+    return model.model_json_schema()
+
+
 def _known_keys(model: type[BaseModel], location: Location) -> set[str]:
     """The keys that a model's schema allows at a location."""
-    schema = model.model_json_schema()
+    schema = _schema(model)
     definitions = schema.get("$defs", {})
 
     def keys(node: dict[str, Any], rest: Location) -> set[str]:

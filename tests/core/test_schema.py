@@ -95,6 +95,12 @@ def test_an_empty_table_conforms() -> None:
     pd.testing.assert_frame_equal(OPS.conform(pd.DataFrame(columns=OPS.names()), "ops"), empty)
 
 
+def test_an_empty_table_is_the_callers_own() -> None:
+    changed = OPS.empty()
+    changed["more"] = 1.0
+    assert list(OPS.empty().columns) == OPS.names()
+
+
 def test_complete_rows_have_all_named_columns() -> None:
     rows = pd.DataFrame({"m": [1, 2, None], "n": ["a", None, "c"]})
     assert complete(rows, ["m", "n"]).tolist() == [True, False, False]

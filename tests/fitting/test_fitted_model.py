@@ -35,6 +35,7 @@ def test_memory_bound_ops_need_no_product() -> None:
         fitted_model.fit(of_both(*STREAMS))
 
 
+@pytest.mark.slow
 def test_products_are_predicted_alike_whatever_else_is_fitted() -> None:
     rows = of_both(*PRODUCTS, *STREAMS)
     asked = rows[rows["op_class"] == "gemm"]
@@ -60,6 +61,7 @@ def test_a_judged_family_is_never_fitted_on(monkeypatch: pytest.MonkeyPatch) -> 
     assert (everything, len(families)) == (families, 3)
 
 
+@pytest.mark.slow
 def test_streams_of_a_family_judged_anew_are_off_as_the_table_says(public_data: Callable[[str], Path]) -> None:
     """By a fit without it; a family that moves the coefficients where it is not left out."""
     family, written = "ampere-ga100", validate.shipped().held_out

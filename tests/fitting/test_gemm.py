@@ -43,6 +43,7 @@ def test_the_fit_finds_what_made_the_times() -> None:
     assert np.abs(missed).mean() < 0.02
 
 
+@pytest.mark.slow
 def test_families_count_alike_in_what_is_sustained() -> None:
     """However many data sets tell of one of them."""
     fast = timed(("deepbench-fp32", PASCAL))

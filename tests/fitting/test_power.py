@@ -56,6 +56,7 @@ def test_what_no_two_cards_tell_is_assumed() -> None:
     assert power.fit_intensity_std(rows_of_cards("v100-pcie-32gb")) == power.UNKNOWN_STD
 
 
+@pytest.mark.slow
 def test_a_fit_is_complete_and_can_be_had_again() -> None:
     rows = rows_of_cards("v100-pcie-32gb", "a40")
     fitted = power.fit(rows)

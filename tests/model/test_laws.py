@@ -1,7 +1,9 @@
 """The laws that a prediction obeys, whatever the device and the ops."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -25,9 +27,9 @@ NONE = make_measurements([])
 PROFILES = ROOT / "profiles"
 SLOW = pytest.mark.slow
 PLAN = RunPlan("toy", draws=20)
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=10)  # each is a prediction, whose time hardly grows with its products
 DIM = st.integers(min_value=1, max_value=5000)
-PRODUCTS = st.lists(st.tuples(DIM, DIM, DIM), min_size=1, max_size=6)
+PRODUCTS = st.lists(st.tuples(DIM, DIM, DIM), min_size=10, max_size=40)
 
 
 def products(dims: list[tuple[int, int, int]]) -> pd.DataFrame:
@@ -52,7 +54,7 @@ def test_doubling_every_peak_and_bandwidth_halves_every_time_less_latency(dims: 
 @pytest.mark.parametrize(
     ("name", "precision"), [("p4", "fp32"), ("v100-sxm2-16gb", "fp16"), ("h100-sxm5-80gb", "bf16"), ("mi100", "fp32")]
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3)
 @given(dims=PRODUCTS)
 def test_where_power_binds_it_must_double_too(name: str, precision: str, dims: list[tuple[int, int, int]]) -> None:
     device, work = load_device(name), products(dims).assign(precision=precision)
@@ -81,12 +83,16 @@ def test_no_time_is_below_the_roofline(dims: list[tuple[int, int, int]]) -> None
 
 
 @FEW
-@given(DIM, DIM, DIM, st.sampled_from("mnk"), st.integers(1, 500))
-def test_more_work_never_takes_less_time(m: int, n: int, k: int, grown: str, by: int) -> None:
-    small = {"m": m, "n": n, "k": k}
-    large = {**small, grown: small[grown] + by}
-    found = on(make_device(), products([tuple(small.values()), tuple(large.values())]))  # type: ignore[list-item]
-    assert found.samples[0, 1] >= found.samples[0, 0]
+@given(PRODUCTS, st.integers(1, 500))
+def test_more_work_never_takes_less_time(dims: list[tuple[int, int, int]], by: int) -> None:
+    larger = (
+        [(m + by, n, k) for m, n, k in dims],
+        [(m, n + by, k) for m, n, k in dims],
+        [(m, n, k + by) for m, n, k in dims],
+    )
+    small, *large = np.split(on(make_device(), products([*dims, *itertools.chain(*larger)])).samples[0, :-1], 4)
+    for times in large:
+        assert (times >= small).all()
 
 
 @FEW
@@ -102,7 +108,7 @@ def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: Rando
     assert np.allclose(one, two, rtol=1e-9, atol=0.0)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.floats(0.1, 1.0), st.floats(1.1, 3.0))
 def test_widening_a_bandwidth_widens_the_interval(narrow: float, factor: float) -> None:
     """From 10 % on, where it outweighs what 400 draws correlate by chance with those of the efficiency."""
@@ -166,10 +172,15 @@ def test_unlisted_time_goes_with_the_steps_modelled_ops(p1b3: Profile) -> None:
 DUMPS = sorted(str(path.relative_to(PROFILES)) for path in PROFILES.glob("*/*.*") if path.is_dir())
 
 
-@pytest.mark.parametrize("target", ["h100", "k20x", *(pytest.param(name, marks=SLOW) for name in ("v100", "mi300x"))])
+@cache
+def read_dump(dump: str) -> Profile:
+    return read_profile(dump)
+
+
+@pytest.mark.parametrize("target", ["h100", *(pytest.param(name, marks=SLOW) for name in ("k20x", "v100", "mi300x"))])
 @pytest.mark.parametrize("dump", DUMPS)
 def test_no_shipped_profile_has_unchanged_device_time_on_an_accelerator(dump: str, target: str) -> None:
-    ops = predict_step(read_profile(dump), RunPlan(target, draws=0)).prediction.ops
+    ops = predict_step(read_dump(dump), RunPlan(target, draws=0)).prediction.ops
     assert set(ops.query("method in ['carried', 'unchanged']")["op_class"]) <= {"host", "input"}
 
 

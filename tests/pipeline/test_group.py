@@ -31,6 +31,11 @@ def predicted() -> PredictedStep:
     return predict_step(read_profile("vgg16"), PLAN)
 
 
+@cache
+def in_unknown_network() -> PredictedStep:
+    return predict_step(read_profile("resnet50"), RunPlan("a10", batch=32, draws=400))
+
+
 def group(devices: int) -> Group:
     return Group(devices, -(-devices // 6), 32, 32 * devices)
 
@@ -92,7 +97,7 @@ def test_the_wider_the_places_of_gradients_the_wider_the_interval(split: str, mo
 @pytest.mark.parametrize("split", ["data", "parameter-server"])  # others divide the update
 def test_more_devices_in_an_unknown_network_make_no_step_shorter(split: str) -> None:
     """Of one device a node, of which nothing else is known; the middle, and both ends as nearly as draws tell."""
-    step = predict_step(read_profile("resnet50"), RunPlan("a10", batch=32, draws=400))
+    step = in_unknown_network()
     groups = [Group(count, count, 32, 32 * count) for count in (1, 2, 4, 16, 256, 2048)]
     found = steps_of_groups(step, step_of_one(step), groups, read_split(split))
     assert found[-1].step.communication_exposed[0] > 0

@@ -35,7 +35,7 @@ def test_refuses_a_precision_that_the_device_lacks(name: str, precision: str | N
 
 
 def test_the_largest_batch_fits_and_the_next_one_is_refused() -> None:
-    profile = read_profile("resnet50")
+    profile = read_profile("vgg16")
     largest = memory(profile, RunPlan("v100", batch=8)).largest_batch
     assert largest is not None
     assert memory(profile, RunPlan("v100", batch=largest)).fits

@@ -1,6 +1,7 @@
 """A group's step from one micro-batch: on one device, through stages, and with divided products."""
 
 import dataclasses
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ precision: bf16
 """  # so small that the host's launches take longer than its ops
 
 
+@cache
 def on_machine(
     split: Split, batch: int, workload: str = "bert-large", host: Host = "none"
 ) -> tuple[PredictedStep, StepTime]:
@@ -51,10 +53,11 @@ def of_group(split: Split, devices: int, batch: int, scaling: Scaling = "weak") 
     return steps_of_groups(predicted, one, [group], split, NO_SPREAD)[0]
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> str:
-    (tmp_path / "layers.yaml").write_text(SMALL)
-    return str(tmp_path)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "layers.yaml").write_text(SMALL)
+    return str(folder)
 
 
 def of_host(workload: str, split: Split, devices: int, batch: int) -> GroupStep:
@@ -238,7 +241,9 @@ def test_a_tied_table_lengthens_the_step_by_its_exchange(tmp_path: Path) -> None
     """Of 50 000 × 256 gradients of 4 bytes, which two devices add up; the untied model has as large a table twice."""
     sent_s = {}
     for tied in (True, False):
-        (tmp_path / "layers.yaml").write_text(f"{SMALL.replace('1000', '50000')}tied_embeddings: {str(tied).lower()}\n")
-        sent_s[tied] = of_host(str(tmp_path), Split(pipeline=2, micro_batch=1), 2, 2).communication_s[0]
+        folder = tmp_path / str(tied)
+        folder.mkdir()
+        (folder / "layers.yaml").write_text(f"{SMALL.replace('1000', '50000')}tied_embeddings: {str(tied).lower()}\n")
+        sent_s[tied] = of_host(str(folder), Split(pipeline=2, micro_batch=1), 2, 2).communication_s[0]
     least_s = 50_000 * 256 * 4 / 300e9  # over NVLink, one direction
     assert least_s < sent_s[True] - sent_s[False] < 3 * least_s

@@ -19,7 +19,9 @@ BATCH, SIZES = 128, (2000, 1500, 800, 1)
 FLOP = 3 * 2 * BATCH * sum(a * b for a, b in itertools.pairwise(SIZES)) - 2 * BATCH * SIZES[0] * SIZES[1]
 
 
-@pytest.fixture(scope="module", params=["committed", pytest.param("fresh", marks=pytest.mark.tensorflow)])
+@pytest.fixture(
+    scope="module", params=["committed", pytest.param("fresh", marks=[pytest.mark.tensorflow, pytest.mark.slow])]
+)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, made_once: MadeOnce) -> Path:
     """A copy of the dumps of the committed run, or of a fresh run."""
     dumps = DATA if request.param == "committed" else made_once("same-run", train)

@@ -6,11 +6,13 @@ The papers print 3.8 billion for ResNet-50, 569 million for MobileNet, and 15.3 
 """
 
 from collections.abc import Callable
+from functools import cache
 
+import pandas as pd
 import pytest
 
 from estimator.core.schema import MATRIX
-from estimator.core.types import StudyResult
+from estimator.core.types import StudyResult, Workload
 from estimator.profiles import read_profile, shipped
 from estimator.work import count_work, rebatch
 
@@ -32,23 +34,26 @@ PARAMETERS = {  # all, and moving means and variances, which no gradient trains
 }
 
 
+@cache
+def counted(name: str) -> tuple[pd.DataFrame, Workload]:
+    """WORK of a capture, and its workload."""
+    profile = read_profile(name)
+    return count_work(profile.ops, profile.workload).work, profile.workload
+
+
 @pytest.mark.parametrize("name", MULTIPLY_ADDS)
 def test_flop_of_a_step_are_those_of_the_layers(name: str) -> None:
     """A step runs each layer forward, and both gradients of all but the first."""
-    profile = read_profile(name)
-    work = count_work(profile.ops, profile.workload).work
+    work, workload = counted(name)
     products = work[work["op_class"].isin(MATRIX)]
-    (total, first), batch = MULTIPLY_ADDS[name], profile.workload.batch_size or 0
+    (total, first), batch = MULTIPLY_ADDS[name], workload.batch_size or 0
     assert products.loc[products["phase"] == "forward", "flop"].sum() == 2 * batch * total
     assert products["flop"].sum() == 2 * batch * (3 * total - first)
 
 
-@pytest.mark.parametrize("name", MULTIPLY_ADDS)
-@pytest.mark.parametrize("batch", [64, 256])
+@pytest.mark.parametrize(("name", "batch"), [*zip(MULTIPLY_ADDS, (64, 256) * 3, strict=True)])
 def test_flop_at_another_batch_go_with_it(name: str, batch: int) -> None:
-    profile = read_profile(name)
-    work = count_work(profile.ops, profile.workload).work
-    resized = rebatch(work, profile.workload, batch)
+    resized = rebatch(*counted(name), batch)
     products = resized.work[resized.work["op_class"].isin(MATRIX)]
     total, first = MULTIPLY_ADDS[name]
     assert products["flop"].sum() == 2 * batch * (3 * total - first)
@@ -58,7 +63,7 @@ def test_flop_at_another_batch_go_with_it(name: str, batch: int) -> None:
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters_are_keras_own(name: str) -> None:
     total, moving = PARAMETERS[name]
-    assert read_profile(name).workload.parameters == shipped()[name].parameters == total - moving
+    assert counted(name)[1].parameters == shipped()[name].parameters == total - moving
 
 
 @pytest.mark.slow

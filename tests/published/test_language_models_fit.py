@@ -1,6 +1,7 @@
 """MPT's published trainings ran, so that none of them may be refused for its memory (mosaicml/llm-foundry)."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,31 +25,42 @@ def trainings(public_data: Callable[[str], Path]) -> list[Training]:
     return list(mpt.assign(tokens=tokens).drop_duplicates(["model", "device", "tokens"])["training"])
 
 
-def use(training: Training, **changes: object) -> MemoryUse:
-    layers = training.layers.model_copy(update=changes)
-    plan = RunPlan(training.device, batch=training.batch // training.devices, draws=50)
-    return memory_of_group(profile_of(layers, PYTORCH), plan, training.split, training.devices)
+@pytest.fixture(scope="module")
+def uses(trainings: list[Training]) -> Callable[[str], list[MemoryUse]]:
+    """What each training holds with a loss of this kind."""
+
+    def use(training: Training, loss: str) -> MemoryUse:
+        layers = training.layers.model_copy(update={"loss": loss})
+        plan = RunPlan(training.device, batch=training.batch // training.devices, draws=50)
+        return memory_of_group(profile_of(layers, PYTORCH), plan, training.split, training.devices)
+
+    return cache(lambda loss: [use(training, loss) for training in trainings])
 
 
-def test_none_is_refused(trainings: list[Training]) -> None:
-    assert len(trainings) > 25
-    assert not [each for each in trainings if exceeds(use(each))]
+def test_the_tables_state_no_loss(trainings: list[Training]) -> None:
+    assert {training.layers.loss for training in trainings} == {"unfused"}
 
 
 @pytest.mark.slow
-def test_a_fused_loss_leaves_a_third_of_the_tensors_to_all(trainings: list[Training]) -> None:
-    def tensors(training: Training, loss: str) -> float:
-        parts = use(training, loss=loss).parts
-        return float(parts["activations"][0] + parts["workspace"][0])
+def test_none_is_refused(uses: Callable[[str], list[MemoryUse]]) -> None:
+    found = uses("unfused")
+    assert len(found) > 25
+    assert not [use for use in found if exceeds(use)]
 
-    left = [tensors(each, "fused") / tensors(each, "unfused") for each in trainings]
+
+@pytest.mark.slow
+def test_a_fused_loss_leaves_a_third_of_the_tensors_to_all(uses: Callable[[str], list[MemoryUse]]) -> None:
+    def tensors(use: MemoryUse) -> float:
+        return float(use.parts["activations"][0] + use.parts["workspace"][0])
+
+    left = [tensors(fused) / tensors(plain) for fused, plain in zip(uses("fused"), uses("unfused"), strict=True)]
     assert [min(left), max(left)] == pytest.approx([0.3, 1.0], abs=0.01)
 
 
 @pytest.mark.slow
-def test_with_their_fused_loss_they_fit_within_a_tenth(trainings: list[Training]) -> None:
+def test_with_their_fused_loss_they_fit_within_a_tenth(uses: Callable[[str], list[MemoryUse]]) -> None:
     """Their micro-batches are the largest that fitted."""
-    found = [use(each, loss="fused") for each in trainings]
+    found = uses("fused")
     held = [float(each.total[0]) / float(each.capacity or 0) for each in found]
     assert max(held) < 1.1
     assert sum(share > 0.6 for share in held) > len(held) / 2

@@ -1,6 +1,7 @@
 """The memory of cards that trained BERT and ResNet-50 in PyTorch, by nvidia-smi (lambdal/deeplearning-benchmark)."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,14 @@ BERT, RESNET = "bert_.*", "resnet50"
 def profile(model: str, batch: int, precision: str) -> Profile:
     """The shipped capture of ResNet-50, or BERT as its layers."""
     if model == RESNET:
-        return read_profile(RESNET)
+        return resnet()
     layers = Layers.model_validate({**SQUAD, **SIZES[model], "micro_batch": batch, "precision": precision})
     return profile_of(layers, Workload(name=model, framework="pytorch"))
+
+
+@cache
+def resnet() -> Profile:
+    return read_profile(RESNET)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -81,10 +82,16 @@ def test_steps_from_traces_of_a_processor(from_processor: list[tuple[float, Esti
     assert np.mean((low <= measured) & (measured <= high)) > 0.75
 
 
+@cache
+def from_own_trace(path: Path, device: str) -> Estimate:
+    """The estimate of a step from the trace of it on the same GPU."""
+    return estimate(read_profile(path), RunPlan(device))
+
+
 @pytest.mark.parametrize("step", OF_GPUS, ids=name)
 def test_the_step_of_a_gpus_own_trace(step: dict[str, str]) -> None:
     """These wait for the device, so that the profiler slows them little."""
-    found = estimate(read_profile(trace(step, step["device"])), RunPlan(step["device"]))
+    found = from_own_trace(trace(step, step["device"]), step["device"])
     assert found.step.total[0] == pytest.approx(float(step["step_s"]), rel=0.05)
 
 
@@ -100,7 +107,7 @@ def test_a_step_from_the_other_gpus_trace(step: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("step", OF_GPUS, ids=name)
 def test_the_memory_of_a_gpus_own_trace(step: dict[str, str]) -> None:
-    found = estimate(read_profile(trace(step, step["device"])), RunPlan(step["device"])).memory
+    found = from_own_trace(trace(step, step["device"]), step["device"]).memory
     assert found is not None
     held = sum(samples[0] for part, samples in found.parts.items() if part not in ("reserve", "allocator"))
     assert held == pytest.approx(float(step["memory_allocated_bytes"]), rel=FARTHEST_MEMORY)

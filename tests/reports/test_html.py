@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from estimator.core import library
-from estimator.core.types import StudyResult
 from estimator.reports.html import anchor, show_samples, write_report
 from estimator.studies.run import run_study
 from tests.conftest import STUDIES
@@ -35,9 +34,13 @@ class Page(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("href", "src", "xlink:href")]
 
 
+def texts(folder: Path) -> tuple[str, str]:
+    return (folder / "report.html").read_text("utf-8"), (folder / "results.json").read_text("utf-8")
+
+
 def report(study: Path, folder: Path) -> tuple[str, str]:
-    html, results = write_report(run_study(study), folder)
-    return html.read_text("utf-8"), results.read_text("utf-8")
+    write_report(run_study(study), folder)
+    return texts(folder)
 
 
 def test_an_interval_that_reads_as_its_middle_is_one_number() -> None:
@@ -46,10 +49,8 @@ def test_an_interval_that_reads_as_its_middle_is_one_number() -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_report_is_one_offline_file_without_broken_links(
-    name: str, tmp_path: Path, shipped_study: Callable[[str], StudyResult]
-) -> None:
-    html, results = (path.read_text("utf-8") for path in write_report(shipped_study(name), tmp_path))
+def test_a_report_is_one_offline_file_without_broken_links(name: str, shipped_report: Callable[[str], Path]) -> None:
+    html, results = texts(shipped_report(name))
     page = Page(html)
     assert "script" not in page.tags
     assert all(link.startswith("#") or link == "data:," for link in page.links)
@@ -65,9 +66,10 @@ def test_a_report_is_one_offline_file_without_broken_links(
         assert anchor(number["id"]) in page.ids
 
 
-def test_reports_are_reproducible(tmp_path: Path) -> None:
+def test_reports_are_reproducible(tmp_path: Path, shipped_report: Callable[[str], Path]) -> None:
+    """Where the study runs twice."""
     study = library.names("reports", "*")["candle-fom"] / "study.yaml"
-    assert report(study, tmp_path / "a") == report(study, tmp_path / "b")
+    assert report(study, tmp_path) == texts(shipped_report("candle-fom"))
 
 
 def test_hostile_names_are_escaped(tmp_path: Path) -> None:
@@ -104,8 +106,8 @@ def test_a_faulty_study_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_report_shows_the_slides_figure_and_ours(tmp_path: Path) -> None:
-    html, _ = report(library.names("reports", "*")["lecture-example"] / "study.yaml", tmp_path)
+def test_the_report_shows_the_slides_figure_and_ours(shipped_report: Callable[[str], Path]) -> None:
+    html, _ = texts(shipped_report("lecture-example"))
     assert "82.5973" in html
     assert "82.599" in html
     assert "7475" in html
@@ -125,15 +127,15 @@ def test_the_report_names_the_published_definition_with_its_source_and_what_stan
     assert '<th class="r">capability factor</th>' not in html, "none is declared"
 
 
-def test_the_report_shows_the_machines_own_means_and_every_preset(tmp_path: Path) -> None:
-    html, _ = report(library.names("reports", "*")["lecture-example"] / "study.yaml", tmp_path)
+def test_the_report_shows_the_machines_own_means_and_every_preset(shipped_report: Callable[[str], Path]) -> None:
+    html, _ = texts(shipped_report("lecture-example"))
     assert "titan 17,250.5; machine-a 1,424,842." in html
     assert "preset candle (this report)" in html
     assert "preset coral-2" in html
 
 
-def test_the_report_shows_unverified_inputs_and_the_matrix_only_step(tmp_path: Path) -> None:
-    html, results = report(library.names("reports", "*")["candle-fom"] / "study.yaml", tmp_path)
+def test_the_report_shows_unverified_inputs_and_the_matrix_only_step(shipped_report: Callable[[str], Path]) -> None:
+    html, results = texts(shipped_report("candle-fom"))
     assert "memory_bandwidth = 1.9 TB/s is assumed" in html
     assert "matrix products alone" in html
     estimate = json.loads(results)["estimates"]["machine-a/P1B3"]

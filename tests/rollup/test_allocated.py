@@ -19,6 +19,7 @@ WORKLOADS = {  # name → profile; those of CANDLE that train in seconds
 }  # fmt: skip
 
 PROCESSES, NEAR = 3, 0.02
+FARTHEST = dict.fromkeys(WORKLOADS, NEAR) | {"p3b1": 0.15, "p3b1-shared": 0.15}  # from what ops ask for
 
 
 def trained(name: str) -> dict[str, float]:
@@ -33,7 +34,7 @@ def differences(name: str, profile: str) -> tuple[float, float]:
     """How far our bytes are from those that ops asked for, and from what the allocator gave them.
 
     Of its ops TensorFlow takes another order in one process than in the next, so that more lives at once now and then:
-    of up to three processes the one that is nearest counts.
+    of up to three processes the one that is nearest counts, and none follows one that is near enough.
     """
     use = memory(read_profile(profile), RunPlan(""))
     total = float(use.total[0])
@@ -41,7 +42,7 @@ def differences(name: str, profile: str) -> tuple[float, float]:
     for _ in range(PROCESSES):
         truth = trained(name)
         best = min(best, (abs(asked / truth["asked"] - 1), abs(total / truth["allocated"] - 1)))
-        if best[0] < NEAR:
+        if best[0] < FARTHEST[name]:
             break
     return best
 
@@ -54,8 +55,6 @@ def test_what_tensorflow_asks_for_and_allocates() -> None:
     What the allocator adds is judged as a median: chunks that stay from a model's start are as large as chance has it.
     """
     found = {name: differences(name, profile) for name, profile in WORKLOADS.items()}
-    asked = {name: difference for name, (difference, _) in found.items()}
     allocated = sorted(difference for _, difference in found.values())
-    assert max(asked.pop("p3b1"), asked.pop("p3b1-shared")) < 0.15
-    assert max(asked.values()) < NEAR
+    assert {name: asked for name, (asked, _) in found.items() if asked >= FARTHEST[name]} == {}
     assert allocated[len(allocated) // 2] < 0.10

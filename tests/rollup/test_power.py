@@ -155,10 +155,12 @@ def test_a_node_draws_something_however_little_its_system_lists() -> None:
     assert 0 < low <= mid < high
 
 
+@pytest.mark.slow
 def test_the_shipped_resnet_is_near_what_its_cards_drew() -> None:
     """Zeus (NSDI 2023) lists 222 W and 244 W for ResNet-50 at batch 128, by PyTorch; ours is TensorFlow's."""
+    profile = read_profile("resnet50")
     for target, drawn_w in {"v100-pcie-32gb": 222, "a40": 244}.items():
-        found = estimate(read_profile("resnet50"), RunPlan(target, batch=128, draws=200)).power_w
+        found = estimate(profile, RunPlan(target, batch=128, draws=200)).power_w
         assert found is not None
         low, mid, high = bounds(found)
         assert mid == pytest.approx(drawn_w, rel=0.2)

@@ -23,17 +23,24 @@ units_of_work:
   large: {profile: nt3}
 """
 TINY = "name: tiny\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 1 TB/s\nmemory_capacity: 2 GiB\n"
-PRINTED = "published: [{quantity: %s, printed: %s, machine: %s, unit: large, source: s}]\n"
+FIGURES = (("fom", "2"), ("epoch_s", "2 s"))
+PRINTED = "  - {quantity: %s, printed: %s, machine: %s, unit: large, source: s}\n"
 
 
-def run(folder: Path, text: str = STUDY) -> StudyResult:
+def run(folder: Path, text: str) -> StudyResult:
     (folder / "tiny.yaml").write_text(TINY)
     (folder / "study.yaml").write_text(text)
     return run_study(folder / "study.yaml")
 
 
-def test_a_machine_without_the_memory_has_a_cell_that_says_why(tmp_path: Path) -> None:
-    result = run(tmp_path)
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    """The study with a figure that its source prints of either machine, of a whole and of a cell."""
+    figures = [PRINTED % (*figure, machine) for figure in FIGURES for machine in ("new", "tiny")]
+    return run(tmp_path_factory.mktemp("cells"), f"{STUDY}published:\n{''.join(figures)}")
+
+
+def test_a_machine_without_the_memory_has_a_cell_that_says_why(result: StudyResult) -> None:
     assert list(result.foms) == ["new"]
     found = documents.figures_of_merit(result)["targets"]
     refused = found["tiny"]["units"]["large"]
@@ -47,8 +54,8 @@ def test_a_machine_without_the_memory_has_a_cell_that_says_why(tmp_path: Path) -
     assert refused.keys() == found["new"]["units"]["large"].keys()
 
 
-def test_a_figure_is_never_that_of_the_units_that_are_left(tmp_path: Path) -> None:
-    target = documents.figures_of_merit(run(tmp_path))["targets"]["tiny"]
+def test_a_figure_is_never_that_of_the_units_that_are_left(result: StudyResult) -> None:
+    target = documents.figures_of_merit(result)["targets"]["tiny"]
     assert target["fom"] is target["p_threshold"] is target["dominant_unit"] is None
     assert target["refused"].startswith("large on tiny: nt3: the step needs at least")
 
@@ -75,8 +82,8 @@ def test_faults_of_the_study_stop_it(tmp_path: Path) -> None:
             run(tmp_path, STUDY.replace(*change))
 
 
-def test_the_report_shows_why(tmp_path: Path) -> None:
-    html, results = write_report(run(tmp_path), tmp_path)
+def test_the_report_shows_why(tmp_path: Path, result: StudyResult) -> None:
+    html, results = write_report(result, tmp_path)
     text = html.read_text("utf-8")
     assert "<strong>does not fit</strong>: nt3: the step needs at least" in text
     assert "No figure of merit, as a unit cannot run: large on tiny: nt3" in text
@@ -85,10 +92,6 @@ def test_the_report_shows_why(tmp_path: Path) -> None:
     assert "large on tiny" in targets["tiny"]["refused"]
 
 
-@pytest.mark.parametrize(("quantity", "printed"), [("fom", "2"), ("epoch_s", "2 s")])
-@pytest.mark.parametrize("machine", ["new", "tiny"])
-def test_published_figures_of_cells_that_cannot_be_are_left_out(
-    tmp_path: Path, quantity: str, printed: str, machine: str
-) -> None:
-    result = run(tmp_path, STUDY + PRINTED % (quantity, printed, machine))
-    assert len(result.comparisons) == (machine == "new")
+def test_published_figures_of_cells_that_cannot_be_are_left_out(result: StudyResult) -> None:
+    assert {c.on for c in result.comparisons} == {"new"}
+    assert len({c.quantity for c in result.comparisons}) == len(result.comparisons) == len(FIGURES)

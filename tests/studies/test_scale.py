@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,12 @@ def run(
     scaling: Scaling = "weak", plan: RunPlan = PLAN, others: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     splits = [read_split(each) for each in (split, *others)]
-    return scale(read_profile(name), load_system(system), devices, plan, splits, scaling)
+    return scale(shipped(name), load_system(system), devices, plan, splits, scaling)
+
+
+@cache
+def shipped(name: str) -> Profile:
+    return read_profile(name)
 
 
 @pytest.fixture
@@ -64,7 +70,7 @@ def test_more_devices_make_no_step_of_fixed_local_batch_shorter() -> None:
 )
 def test_no_step_is_predicted_below_its_floor(split: str, tmp_path: Path) -> None:
     """So that a timed step which is the program's own prediction is never doubted."""
-    profile, plan, machine = read_profile("gpt2"), RunPlan("", batch=8, draws=50), load_system("dgx-a100")
+    profile, plan, machine = shipped("gpt2"), RunPlan("", batch=8, draws=50), load_system("dgx-a100")
     (row,) = scale(profile, machine, [8], plan, [read_split(split)], "weak")["rows"]
     path = tmp_path / "steps.csv"
     path.write_text(f"devices,step_s\n8,{row['step_s']['low']}\n")
@@ -168,7 +174,7 @@ def test_messages_through_sockets_are_slower(cluster: Any) -> None:
 
 
 def test_strong_scaling_divides_the_batch() -> None:
-    document = run("resnet50", devices=(1, 4, 16), scaling="strong", plan=RunPlan("", draws=50, batch=64))
+    document = run(devices=(1, 4, 16), scaling="strong", plan=RunPlan("", draws=50, batch=64))
     assert [row["local_batch"] for row in document["rows"]] == [64, 16, 4]
     assert [row["global_batch"] for row in document["rows"]] == [64] * 3
     efficiencies = [row["efficiency"]["mid"] for row in document["rows"]]
@@ -213,13 +219,13 @@ def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
 
 def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
     plan = RunPlan("", batch=48, draws=20)
-    document = scale(read_profile("resnet50"), load_system("perlmutter"), [], plan, [Split()], "strong")
+    document = run(system="perlmutter", devices=(), scaling="strong", plan=plan)
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
 
 
 def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved_pipeline() -> None:
     split, plan = read_split("pipeline=4,interleave=3,micro=2"), RunPlan("", batch=32, draws=20)
-    document = scale(read_profile("gpt2"), load_system("selene"), [], plan, [split], "strong")
+    document = scale(shipped("gpt2"), load_system("selene"), [], plan, [split], "strong")
     assert [row["devices"] for row in document["rows"]] == [4, 8, 16]
     assert [row["local_batch"] for row in document["rows"]] == [32, 16, 8]
 
@@ -227,9 +233,7 @@ def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved
 @pytest.mark.parametrize("split", ["tensor=4,sequence", "tensor=2,sequence,pipeline=4,interleave=3,micro=2,top=1%"])
 def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None:
     plan = RunPlan("", batch=16, draws=20)
-    rows = scale(read_profile("gpt2"), load_system("selene"), [8, 16, 64, 1024], plan, [read_split(split)], "weak")[
-        "rows"
-    ]
+    rows = scale(shipped("gpt2"), load_system("selene"), [8, 16, 64, 1024], plan, [read_split(split)], "weak")["rows"]
     steps = [row["step_s"]["mid"] for row in rows]
     assert steps == sorted(steps)
 
@@ -278,11 +282,11 @@ def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
     with pytest.raises(
         EstimatorError, match="tensor × pipeline = 12: dgx-a100 has 8 devices; expected at most as many"
     ):
-        scale(read_profile("gpt2"), load_system("dgx-a100"), [], RunPlan("", batch=1), [Split(tensor=12)], "weak")
+        scale(shipped("gpt2"), load_system("dgx-a100"), [], RunPlan("", batch=1), [Split(tensor=12)], "weak")
 
 
 def test_a_divided_model_needs_less_memory_of_each_device() -> None:
-    gpt2, selene = read_profile("gpt2"), load_system("selene")
+    gpt2, selene = shipped("gpt2"), load_system("selene")
     whole, divided = (
         scale(gpt2, selene, [8], RunPlan("", batch=8, draws=20), [split], "weak")["rows"][0]
         for split in (Split(), Split(tensor=2, pipeline=4, micro_batch=2))
@@ -295,7 +299,7 @@ def test_a_divided_model_needs_less_memory_of_each_device() -> None:
 
 
 def test_micro_batches_keep_the_gradients_of_all_parameters() -> None:
-    gpt2, selene = read_profile("gpt2"), load_system("selene")
+    gpt2, selene = shipped("gpt2"), load_system("selene")
     one, four = (
         scale(gpt2, selene, [1], RunPlan("", batch=16, draws=20), [Split(micro_batch=size)], "weak")["rows"][0]
         for size in (16, 4)

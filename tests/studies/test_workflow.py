@@ -35,12 +35,18 @@ units_of_work:
   search: {profile: p1b2, count: 100}
   uq: {profile: combo, mode: inference, count: 10}
 """
+ALONE = PROFILED.replace("  uq: {profile: combo, mode: inference, count: 10}\n", "")
 REFUSED = PROFILED.replace("profile: combo, ", "profile: combo, precision: bf16, ")
 
 
 def run(folder: Path, text: str) -> StudyResult:
     (folder / "study.yaml").write_text(text)
     return run_study(folder / "study.yaml")
+
+
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    return run(tmp_path_factory.mktemp("profiled"), PROFILED)
 
 
 def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
@@ -55,23 +61,21 @@ def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
     assert (found["old"]["usd"], found["new"]["usd"]["mid"]) == (None, pytest.approx(35 * 2))
 
 
-def test_a_phase_ends_with_its_slowest_unit(tmp_path: Path) -> None:
+def test_a_phase_ends_with_its_slowest_unit(tmp_path: Path, profiled: StudyResult) -> None:
     """100 units on 8 devices are 13 waves; devices differ unless the study says otherwise."""
-    chain = run(tmp_path, PROFILED).chains["new", "search"]
-    assumed, without_spread = (
-        run(tmp_path, text).chains["new", "search"]
-        for text in (PROFILED, PROFILED.replace("count: 100}", "count: 100, spread: 0}"))
-    )
+    assumed = profiled.chains["new", "search"]
+    same = ALONE.replace("count: 100}", "count: 100, spread: 0}")
+    without_spread = run(tmp_path, same).chains["new", "search"]
     assert without_spread["phase_s"].samples == pytest.approx(13 * without_spread["time_per_unit_s"].samples)
     assert assumed["phase_s"].samples[0] > without_spread["phase_s"].samples[0]
-    assert chain["spread"].source == "assumed, as devices of one kind differ (rollup/scaling.py)"
+    assert assumed["spread"].source == "assumed, as devices of one kind differ (rollup/scaling.py)"
     assert without_spread["spread"].source == "study file"
 
 
 @pytest.mark.parametrize(("count", "each"), [(1, 1), (8, 1), (9, 2), (12, 2), (100, 4)])
 def test_no_more_trainings_share_a_device_than_the_campaign_has(tmp_path: Path, count: int, each: int) -> None:
     """Eight devices, each of which may run four."""
-    text = PROFILED.replace("count: 100}", f"count: {count}, trainings_per_device: 4, sharing: fused}}")
+    text = ALONE.replace("count: 100}", f"count: {count}, trainings_per_device: 4, sharing: fused}}")
     result = run(tmp_path, text)
     chain = result.chains["new", "search"]
     assert chain["trainings_per_device"].samples[0] == 4  # of a machine that goes on and on
@@ -106,16 +110,16 @@ def test_without_counts_there_is_no_campaign(tmp_path: Path) -> None:
     assert 'id="campaign"' not in html.read_text("utf-8")
 
 
-def test_inference_is_one_pass_whatever_the_epochs_of_its_training(tmp_path: Path) -> None:
-    chain = run(tmp_path, PROFILED).chains["new", "uq"]
+def test_inference_is_one_pass_whatever_the_epochs_of_its_training(profiled: StudyResult) -> None:
+    chain = profiled.chains["new", "uq"]
     assert chain["epochs"].samples[0] == 1
     assert chain["epochs"].source == "one pass of inference"
     assert chain["waves"].samples[0] == 2
     assert chain["phase_energy_kwh"].samples[0] == pytest.approx(10 * chain["energy_kwh"].samples[0])
 
 
-def test_every_number_of_a_campaign_is_derived(tmp_path: Path) -> None:
-    numbers = run(tmp_path, PROFILED).numbers()
+def test_every_number_of_a_campaign_is_derived(profiled: StudyResult) -> None:
+    numbers = profiled.numbers()
     assert {"old/campaign_s", "new/campaign_s", "new/campaign_ratio", "new/campaign_energy_kwh"} <= numbers.keys()
     assert all(set(number.inputs) <= numbers.keys() for number in numbers.values())
     assert numbers["new/campaign_s"].inputs == ("new/search/phase_s", "new/uq/phase_s")

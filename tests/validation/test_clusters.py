@@ -52,6 +52,7 @@ def test_runs_that_can_be_compared_are_read(tmp_path: Path) -> None:
     assert found.notes == ("1 of 3 runs are left out, as their machine is there at one scale alone",)
 
 
+@pytest.mark.slow
 def test_larger_scales_are_judged_by_their_ratio_to_the_smallest(tmp_path: Path) -> None:
     write(tmp_path, clusters.FILE, [RUN, LARGER])
     truth = pd.DataFrame({"family": ["volta"]})

@@ -134,6 +134,7 @@ def test_faults_of_a_folder_are_one_sentence(tmp_path: Path) -> None:
     refused("row 1: m is 'many'; expected a whole number above 0")
 
 
+@pytest.mark.slow
 def test_every_public_row_is_read(public_data: PublicData) -> None:
     rows, notes = read_truth(public_data("data"))
     assert notes == (

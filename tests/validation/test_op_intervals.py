@@ -7,12 +7,12 @@ import pytest
 
 from tests.op_intervals import held, table
 
-FAMILIES = ("cdna1", "pascal-gp100", "turing", "volta")  # with kernels of every class among them
+FAMILIES = ("cdna1", "volta")  # of two vendors, with kernels of every class among them; each takes a fit of its own
 
 
 @pytest.mark.slow
 def test_most_kernels_of_every_class_lie_in_their_intervals(public_data: Callable[[str], Path]) -> None:
-    """A guard on four families; all are judged by the command. 'pow' is no stream on AMD's cards, and is left out."""
+    """A guard on two families; all are judged by the command. 'pow' is no stream on AMD's cards, and is left out."""
     of_operators = table(held(public_data("data/neusight").parent, FAMILIES))
     of_classes = of_operators.drop(index="pow", level="operator")["held"].groupby(level="op_class").mean()
     assert of_classes.between(75, 99).all(), of_operators.to_string()

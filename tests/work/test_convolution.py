@@ -1,8 +1,12 @@
 """Convolutions counted by hand: every figure is 2 · images · output points · channels · kernel points."""
 
+import math
+from dataclasses import dataclass
+from itertools import chain
+
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
@@ -11,6 +15,7 @@ from estimator.work import count_work
 from tests.conftest import make_ops, unpacked
 
 TOY = Workload(name="toy", batch_size=8, precision="fp32")
+UNSTATED = TOY.model_copy(update={"batch_size": None})
 
 
 def counted(op_type: str, shapes: str, attributes: str | None = None, **columns: object) -> pd.Series:
@@ -123,13 +128,32 @@ def test_sizes_that_do_not_fit_are_refused(op_type: str, shapes: str, attributes
 SIZE = st.integers(1, 5)
 
 
-@given(
-    n=SIZE, c=SIZE, k=SIZE, groups=st.integers(1, 3), sizes=st.lists(st.integers(5, 12), min_size=1, max_size=3),
-    kernel=st.integers(1, 3), stride=st.integers(1, 3), dilation=st.integers(1, 2), same=st.booleans(),
+@dataclass
+class Drawn:
+    """A convolution, with ``c`` and ``k`` channels in each group."""
+
+    n: int
+    c: int
+    k: int
+    groups: int
+    sizes: list[int]
+    kernel: int
+    stride: int
+    dilation: int
+    same: bool
+
+
+CONVOLUTIONS = st.builds(
+    Drawn, n=SIZE, c=SIZE, k=SIZE, groups=st.integers(1, 3),
+    sizes=st.lists(st.integers(5, 12), min_size=1, max_size=3), kernel=st.integers(1, 3), stride=st.integers(1, 3),
+    dilation=st.integers(1, 2), same=st.booleans(),
 )  # fmt: skip
-def test_every_pass_of_a_convolution_has_the_same_flop(
-    n: int, c: int, k: int, groups: int, sizes: list[int], kernel: int, stride: int, dilation: int, same: bool
-) -> None:
+
+
+def passes(drawn: Drawn) -> tuple[list[dict[str, object]], int]:
+    """The three passes of a convolution, and the FLOP of each."""
+    n, c, k, groups, sizes = drawn.n, drawn.c, drawn.k, drawn.groups, drawn.sizes
+    kernel, stride, dilation, same = drawn.kernel, drawn.stride, drawn.dilation, drawn.same
     axes, reach = len(sizes), dilation * (kernel - 1) + 1
     out = [-(-h // stride) if same else (h - reach) // stride + 1 for h in sizes]
 
@@ -140,18 +164,23 @@ def test_every_pass_of_a_convolution_has_the_same_flop(
     weights = joined(*[kernel] * axes, c, k * groups)
     common = f"strides={joined(*[stride] * axes)};dilations={joined(*[dilation] * axes)}"
     attributes = f"{common};padding={'SAME' if same else 'VALID'}"
-    rows = make_ops(
+    rows: list[dict[str, object]] = [
         {"op_type": f"Conv{axes}D", "shapes": f"{image};{weights}", "attributes": attributes},
         {"op_type": f"Conv{axes}DBackpropInput", "shapes": f"{axes + 2};{weights};{output}", "attributes": attributes,
          "output_shapes": image},
         {"op_type": f"Conv{axes}DBackpropFilter", "shapes": f"{image};{weights};{output}", "attributes": attributes},
-    )  # fmt: skip
-    work, warnings = unpacked(count_work(rows, TOY.model_copy(update={"batch_size": n})))
-    expected = 2 * n * k * groups * c * kernel**axes
-    for p in out:
-        expected *= p
-    assert list(work["flop"]) == [expected] * 3
-    assert work["bytes"].nunique() == 1
+    ]  # fmt: skip
+    return rows, 2 * n * k * groups * c * kernel**axes * math.prod(out)
+
+
+@settings(max_examples=12)  # of many at once, as a count takes hardly longer for more rows
+@given(st.lists(CONVOLUTIONS, min_size=6, max_size=16))
+def test_every_pass_of_a_convolution_has_the_same_flop(drawn: list[Drawn]) -> None:
+    rows, flop = zip(*map(passes, drawn), strict=True)
+    work, warnings = unpacked(count_work(make_ops(*chain.from_iterable(rows)), UNSTATED))
+    for each, (_, found), expected in zip(drawn, work.groupby(work.index // 3), flop, strict=True):
+        assert list(found["flop"]) == [expected] * 3, each
+        assert found["bytes"].nunique() == 1, each
     assert not warnings
 
 

@@ -13,6 +13,8 @@ LEAST_SHARE = 0.3  # of some time that α or β must make up to be known
 
 def measured_links(measurements: pd.DataFrame) -> tuple[MeasuredLink, ...]:
     """α and β of every kind of collective and size of group that was timed at two or more sizes."""
+    if measurements.empty:  # as of most devices
+        return ()
     alone = (measurements["ranks"] > 1) & (measurements["groups_at_once"].fillna(1) == 1)
     rows = measurements[(measurements["op_class"] == "collective") & measurements["flag"].isna() & alone.fillna(False)]
     series = rows.groupby(SERIES, dropna=False, sort=True)

@@ -117,9 +117,10 @@ def _own_faults(named: str | Path | DeviceSpec) -> list[Fault]:
 def _part_warnings(module: str) -> Iterator[str]:
     """Warn where a device of the library is a part of this module."""
     for path in library.names("devices", DEVICE_FILES).values():
-        with suppress(EstimatorError):  # reported by its own check
-            text = files.read_text(path)
-            device = _read(DeviceSpec, path) if "part_of:" in text and module in text else None  # few are parsed
+        with suppress(EstimatorError, OSError):  # reported by its own check
+            content = path.read_bytes()
+            named = b"part_of:" in content and module.encode(errors="surrogatepass") in content  # few are parsed
+            device = _read(DeviceSpec, path) if named else None
             if device and device.part_of and device.part_of.device == module:
                 parts = f"{module} is a module of {device.part_of.parts} {device.name}"
                 yield f"{parts}, each of which a program sees as a device; name that one, unless yours uses all as one"

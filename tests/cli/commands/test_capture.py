@@ -85,6 +85,7 @@ def products(folder: Path) -> pd.DataFrame:
     return work[work["op_class"] == "gemm"]
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_the_document_of_capture(through_fit: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_fit
@@ -95,6 +96,7 @@ def test_the_document_of_capture(through_fit: tuple[Path, dict[str, Any]]) -> No
     assert document.items() >= (known | {"parameters": 131}).items()
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_files_beside_the_dump(through_fit: tuple[Path, dict[str, Any]]) -> None:
     folder, document = through_fit
@@ -114,6 +116,7 @@ def test_files_beside_the_dump(through_fit: tuple[Path, dict[str, Any]]) -> None
     assert provenance.processor
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_the_trace_of_fit_counts_every_product(through_fit: tuple[Path, dict[str, Any]]) -> None:
     profile = read_profile(through_fit[0])
@@ -152,6 +155,7 @@ def test_a_shipped_workload_at_another_batch(tmp_path: Path) -> None:
     assert products(tmp_path / "dump")["flop"].sum() == 2 * 8 * (2 * first + 3 * sum(behind))
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_ctrl_c_leaves_no_files(tmp_path: Path) -> None:
     script = tmp_path / "script.py"

@@ -62,6 +62,7 @@ def test_files_of_others_are_not_deleted(tmp_path: Path, shapes: Path) -> None:
     assert [*notes.parent.iterdir()] == [notes]
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_measured(tmp_path: Path, shapes: Path) -> None:
     words = ("measure", "--shapes", str(shapes), *NUMPY, "--budget", "5 s", "-o", str(tmp_path / "mine"))
     started = subprocess.Popen(

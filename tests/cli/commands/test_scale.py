@@ -14,8 +14,8 @@ KEYS = {
 
 
 def test_the_document_of_scale() -> None:
-    document = read("scale", "resnet50", "--system", "dgx-a100", "--devices", "8", "--devices", "2", "--batch", "32")
-    assert (document["workload"], document["system"], document["device"]) == ("resnet50", "dgx-a100", "a100-sxm4-40gb")
+    document = read("scale", "vgg16", "--system", "dgx-a100", "--devices", "8", "--devices", "2", "--batch", "32")
+    assert (document["workload"], document["system"], document["device"]) == ("vgg16", "dgx-a100", "a100-sxm4-40gb")
     assert [row["devices"] for row in document["rows"]] == [2, 8]
     for row in document["rows"]:
         assert row.keys() == KEYS

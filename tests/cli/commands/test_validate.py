@@ -55,6 +55,7 @@ def judged(data: str, table: Path) -> Any:
     return read("validate", "--data", data, "--csv", str(table))
 
 
+@pytest.mark.slow
 def test_the_document_of_validate(judged: Any) -> None:
     assert judged["source"] == "data"
     assert list(judged["problems"]) == ["gemm", "gemm-kit", "gemm-own"]
@@ -71,6 +72,7 @@ def test_the_document_of_validate(judged: Any) -> None:
     assert set(groups["n"]) == {len(SIZES)}
 
 
+@pytest.mark.slow
 def test_an_error_can_be_recomputed(judged: Any) -> None:
     rows = pd.DataFrame(judged["held_out"])
     of_p4 = rows[(rows["device"] == "p4") & (rows["method"] == "roofline") & (rows["problem"] == "gemm")].iloc[0]
@@ -81,6 +83,7 @@ def test_an_error_can_be_recomputed(judged: Any) -> None:
     assert worst[0].keys() == {"data_set", "device", "op_class", "precision", "shape", "measured_s", "predicted_s"}
 
 
+@pytest.mark.slow
 def test_the_printed_tables(data: str, judged: Any) -> None:
     done = run("validate", "--data", data, "--problem", "gemm", "--quick")
     for words in (
@@ -99,6 +102,7 @@ def test_the_printed_tables(data: str, judged: Any) -> None:
     assert f"{overall['median']:.1f}" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_table_as_csv(table: Path, judged: Any) -> None:
     written = pd.read_csv(table, keep_default_na=False)
     assert list(written.columns) == scores.COLUMNS
@@ -106,11 +110,10 @@ def test_the_table_as_csv(table: Path, judged: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_written_table_is_read_as_the_shipped_one_is(tmp_path: Path, data: str) -> None:
-    path = tmp_path / "held_out.csv"
-    run("validate", "--data", data, "--problem", "gemm-own", "--csv", str(path))
-    written = validate.read_held_out(path, ["gemm-own"])
-    assert written.held_out.to_dict("records") == pd.read_csv(path, keep_default_na=False).to_dict("records")
+@pytest.mark.usefixtures("judged")
+def test_a_written_table_is_read_as_the_shipped_one_is(table: Path) -> None:
+    written = validate.read_held_out(table, ["gemm", "gemm-kit", "gemm-own"])
+    assert written.held_out.to_dict("records") == pd.read_csv(table, keep_default_na=False).to_dict("records")
     assert not written.judged
 
 

@@ -66,13 +66,16 @@ def test_an_op_along_channels_has_the_channels_of_its_row(kind: str, kernel: str
 
 
 @pytest.mark.parametrize("channels", [None, 32])
-@pytest.mark.parametrize("operator", [name for name in operators() if class_of(name) in UNPOOLED])
-def test_operators_are_timed_by_the_kernel_used_in_predictions(operator: str, channels: int | None) -> None:
-    columns = {"op_class": [class_of(operator)], "operator": [operator], "precision": ["fp32"], "conv_n": [None]}
-    shape_row = pd.DataFrame({**columns, "conv_c": pd.array([channels], "Int64")})
-    cells = {"conv_c": channels} if channels else {}
-    found = job(op_class=class_of(operator), operator=operator, bytes=1e6, **cells).columns
-    assert (found["operator"], found["kernel"]) == (operator, benchmark_kernels(shape_row)[0])
+def test_operators_are_timed_by_the_kernel_used_in_predictions(channels: int | None) -> None:
+    names = [name for name in operators() if class_of(name) in UNPOOLED]
+    classes, cells = [class_of(name) for name in names], {"conv_c": channels} if channels else {}
+    columns = {"op_class": classes, "operator": names, "precision": "fp32", "conv_n": None}
+    shape_rows = pd.DataFrame({**columns, "conv_c": pd.array([channels] * len(names), "Int64")})
+    jobs = [
+        job(op_class=of, operator=name, bytes=1e6, **cells).columns for of, name in zip(classes, names, strict=True)
+    ]
+    found = {name: (each["operator"], each["kernel"]) for name, each in zip(names, jobs, strict=True)}
+    assert found == {name: (name, kernel) for name, kernel in zip(names, benchmark_kernels(shape_rows), strict=True)}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
@@ -111,6 +111,7 @@ def test_equals_the_plain_reading_of_shuffled_events(seed: int, tmp_path: Path) 
     assert fast == plain
 
 
+@settings(max_examples=40)  # of eight events each
 @given(st.data())
 def test_equals_the_plain_reading_of_fields_in_any_order(data: st.DataObject) -> None:
     stats = [field(4, field(1, 2) + field(7, 4)), field(4, field(1, 3) + field(4, -7))]

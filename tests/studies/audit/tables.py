@@ -33,15 +33,19 @@ def toy_row(old: str, new: str, ratio: str, **fields: object) -> dict[str, objec
     return {"profile": "p", "times": {"old": old, "new": new}, "ratios": {"new": ratio}, **fields}
 
 
-def write_study(folder: Path, times: Mapping[str, object], ratio: str = "2x", **fields: object) -> Path:
-    """Write a study of one table, and its profile: rows A and B of the same profile, B without ratio."""
+def write_study(
+    folder: Path, times: Mapping[str, object], ratio: str = "2x", *, both: bool = True, **fields: object
+) -> Path:
+    """Write a study of one table, and its profile: rows A and B of the same profile, B without ratio; else A alone."""
     (folder / "dump.csv").write_text(OPS)
     (folder / "workload.yaml").write_text(f"name: w\nbatch_size: 8\nsamples: {8 * STEPS}\n")
     columns = {"old": {"devices": "k20x"}, "new": {"devices": ["v100-sxm2-16gb", "p100-pcie-16gb"]}, "dark": {}}
     row = {"profile": "dump.csv", "batch_size": 8, "times": times, "ratios": {"new": ratio} if ratio else {}, **fields}
     rows = {"A": row, "B": {**row, "ratios": {}, "stated": []}}
-    table = {"title": "T", "source": "s", "baseline": "old", "columns": columns, "rows": rows,
-             "alike": [{"rows": ["A", "B"], "reason": "the same run"}]}  # fmt: skip
+    like_rows = (
+        {"rows": rows, "alike": [{"rows": ["A", "B"], "reason": "the same run"}]} if both else {"rows": {"A": row}}
+    )
+    table = {"title": "T", "source": "s", "baseline": "old", "columns": columns, **like_rows}
     path = folder / "study.yaml"
     path.write_text(json.dumps({"title": "t", "draws": 100, "tables": {"one": table}}))
     return path
@@ -55,8 +59,8 @@ def audit_study(path: Path) -> Audit:
 
 
 def audit_rows(folder: Path, times: Mapping[str, object], ratio: str = "2x", **fields: object) -> Audit:
-    """The audit of the table that write_study writes."""
-    return audit_study(write_study(folder, times, ratio, **fields))
+    """The audit of row A of the table that write_study writes."""
+    return audit_study(write_study(folder, times, ratio, both=False, **fields))
 
 
 def scaled_times(kernels: Mapping[str, float], old: float, new: float) -> dict[str, object]:

@@ -51,7 +51,7 @@ def test_statements_of_source_and_study_come_last(tmp_path: Path, kernels: Mappi
 def test_estimated_times_and_declared_updates_come_first(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     times = {**scaled_times(kernels, 1, 1), "new": f"[{kernels['new']:.9f} s]"}
     sgd = {"name": "sgd", "update_ops": {"Add": {"calls": 1, "reads": 2, "writes": 1}}}
-    path = write_study(tmp_path, times, optimizer=sgd)
+    path = write_study(tmp_path, times, both=False, optimizer=sgd)
     (tmp_path / "workload.yaml").write_text(f"name: w\nbatch_size: 8\nsamples: {8 * STEPS}\nparameters: 1000\n")
     first, second, *_ = str(audit_study(path).cell("times", "A", "new")[0].reason).split("; ")
     assert first == "estimated by its source, not measured"
@@ -73,7 +73,7 @@ def test_an_unknown_number_of_samples_is_bounded_by_the_fastest_column(
 
 
 def test_an_estimated_time_bounds_no_number_of_steps(tmp_path: Path, kernels: Mapping[str, float]) -> None:
-    path = write_study(tmp_path, {**scaled_times(kernels, 1, 7), "old": "[1 s]"})
+    path = write_study(tmp_path, {**scaled_times(kernels, 1, 7), "old": "[1 s]"}, both=False)
     (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\n")
     old, new = (audit_study(path).cell("times", "A", column)[0] for column in ("old", "new"))
     assert old.reason == "estimated by its source, not measured; its samples are not known"

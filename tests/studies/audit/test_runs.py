@@ -20,8 +20,9 @@ def test_a_row_runs_on_every_device_that_a_column_may_be(tmp_path: Path) -> None
 
 
 def test_the_flop_of_a_step_are_those_of_products_and_its_share_of_the_validation(tmp_path: Path) -> None:
-    for fields, share in (({}, 0), ({"validation_samples": 12}, 2 / STEPS)):
-        path = write_study(tmp_path, {"old": "9 s"}, ratio="", **fields)
+    held_out: list[tuple[dict[str, object], float]] = [({}, 0), ({"validation_samples": 12}, 2 / STEPS)]
+    for fields, share in held_out:
+        path = write_study(tmp_path, {"old": "9 s"}, ratio="", **fields)  # type: ignore[arg-type]
         (table,) = read_study(path).tables.values()
         profiles = dict.fromkeys(table.rows, read_profile(tmp_path / "dump.csv"))
         runs = run_rows("one", table, profiles, plan_runs(table, tmp_path, 0, 0))

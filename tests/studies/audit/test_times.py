@@ -39,7 +39,7 @@ def test_the_step_of_a_validated_epoch_holds_its_share_of_the_forward_passes(
 
 def step_without_host(folder: Path, times: Mapping[str, object], **fields: object) -> ImpliedStep:
     """The step that a time implies, where the profile's host did nothing."""
-    path = write_study(folder, times, **fields)  # type: ignore[arg-type]
+    path = write_study(folder, times, both=False, **fields)  # type: ignore[arg-type]
     (folder / "dump.csv").write_text("\n".join(line for line in OPS.splitlines() if "host" not in line))
     found = audit_study(path).cell("times", "A", "new")[0].implied_step
     assert found is not None

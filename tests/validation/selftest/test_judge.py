@@ -83,6 +83,7 @@ def test_every_ordered_pair_of_settings_is_judged(rows: pd.DataFrame) -> None:
     assert there["error"] == pytest.approx(there["predicted_s"] / 0.65 - 1)
 
 
+@pytest.mark.slow
 def test_truth_and_predictions_are_independent(rows: pd.DataFrame, tmp_path: Path) -> None:
     slow = {setting: (first, 7.0, 9.0, last) for setting, (first, _, _, last) in WALLS.items()}
     other = judged(tmp_path / "truth", slow)

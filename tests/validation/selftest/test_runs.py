@@ -353,11 +353,12 @@ def test_selftest_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         selftest.selftest(selftest.Plan(plan.workloads[:1], plan.settings), tmp_path / "runs")
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("def build():\n    raise ValueError('no data')\n", "no data", marks=pytest.mark.slow),
+        ("def build():\n    raise ValueError('no data')\n", "no data"),
         ("import os\nos._exit(3)\n", "terminated abruptly; if memory ran out"),
     ],
 )

@@ -207,9 +207,9 @@ def class_of_name(name: str) -> str:
     return rule.properties.op_class if rule else "unmodelled"
 
 
-@pytest.mark.parametrize(("name", "op_class"), CASES)
-def test_class_of_each_name(name: str, op_class: str) -> None:
-    assert class_of_name(name) == op_class
+def test_class_of_each_name() -> None:
+    found = [(name, op_class, class_of_name(name)) for name, op_class in CASES]
+    assert [(name, op_class, read) for name, op_class, read in found if read != op_class] == []
 
 
 def test_copies_across_the_hosts_link_and_waits_for_them_are_input() -> None:
@@ -230,9 +230,8 @@ def test_every_rule_has_a_known_operator() -> None:
     assert {rule.operator for family in FAMILIES for rule in family.rules} <= operators().keys()
 
 
-@pytest.mark.parametrize("operator", operators())
-def test_an_operator_is_known_by_its_own_name(operator: str) -> None:
-    assert class_of_name(operator) == class_of(operator)
+def test_an_operator_is_known_by_its_own_name() -> None:
+    assert {name: class_of_name(name) for name in operators()} == {name: class_of(name) for name in operators()}
 
 
 @pytest.mark.parametrize(
