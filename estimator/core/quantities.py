@@ -18,6 +18,7 @@ LONGEST_S = 1e12  # some 30,000 years
 SHORTEST_S = 1e-12  # far below one cycle of any clock
 LEAST_SHARE = 1e-9
 LARGEST_AMOUNT = 1e30  # of whatever a rate counts
+OF_MACHINES = ("B", "B/s", "FLOP", "FLOP/s", "Hz", "W", "J")  # times and prices have ends of their own
 MOST_SPREAD = 0.5  # beyond it a mean is no usual value any more
 
 
@@ -62,7 +63,7 @@ def _positive(text: object, unit: str) -> float:
     value = units.parse(text, unit)
     if value <= 0:
         raise ValueError(f"is {text!r}, which is not above zero; write {units.KINDS[unit][0]} above zero")
-    if not 1 / LARGEST_AMOUNT <= value <= LARGEST_AMOUNT:
+    if unit in OF_MACHINES and not 1 / LARGEST_AMOUNT <= value <= LARGEST_AMOUNT:
         kind, example = units.KINDS[unit]
         raise ValueError(f"is {text!r}, which no machine has; write {kind} such as '{example}'")
     return value
