@@ -78,9 +78,9 @@ Layout = Annotated[
     typer.Option(
         "--layout",
         help=(
-            "Which convolutions transpose their images. Of those with channels last: channels-first (all), converted "
-            "(1D ones, as a graph optimizer avoids the others). Of those with channels first: channels-last (on matrix "
-            "units). None: none. As the framework does: auto."
+            "Transposes of images that the target's library adds. auto: as the framework does; none; channels-last: "
+            "around convolutions of PyTorch on matrix units; channels-first: around fp32 convolutions and pools on "
+            "images with channels last; converted: of these, 1D ones only."
         ),
     ),
 ]

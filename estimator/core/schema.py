@@ -56,7 +56,7 @@ COPIES = "data"  # value of ``among``: all copies of the model
 AMONG_COPIES = (COPIES, "like_experts")  # and copies that have the same experts
 LATER_RESULTS = ":1"  # behind the name of an op among ``inputs``: its results behind the first
 HOST_CLASSES = ("host", "input")  # op classes that a host runs
-INSIDE = "inside=1"  # attributes of a kernel that a library runs inside of another op, whose launch is its own too
+INSIDE = "inside=1"  # attributes of a kernel that a library launches within another op, which costs the host nothing
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default
     "gemm": ("m", "n", "k"),
     "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),

@@ -16,6 +16,7 @@ from estimator.model.coefficients import shipped
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
+from estimator.model.memory_bound import takes_units
 from estimator.model.proportional import has_rates, path_class
 
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
@@ -52,6 +53,8 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     values |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
+    if target.is_gpu and takes_units(ops).any():
+        values |= {"compute_units": target.compute_units, "boost_clock": target.boost_clock}
     if target.link and ops["op_class"].eq("collective").any():
         values["link.per_direction"] = target.link.one_way
     return {f"{target.name}: {field}": value for field, value in values.items() if value}

@@ -13,6 +13,7 @@ from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced
 
 FACTOR_BYTES = {**ITEMSIZE, "tf32": 2.0}  # bytes of a factor in a multiplier; tf32 is as long as fp16
 TYPICAL_YEAR = 2022  # where a device file gives none
+TYPICAL_CLOCK = 1.7e9  # of a GPU whose file gives none [Hz]: the catalogue's lie between 0.8 and 2.9; assumed
 VECTOR_LOAD = 16  # bytes of a vector load
 # fp32 lanes that a unit's four schedulers fill, with 32 lanes each and now and then a second instruction: 128 lanes of
 # Maxwell do 90 % of what 192 of Kepler do (NVIDIA, "5 Things You Should Know About the New Maxwell GPU Architecture",
@@ -67,8 +68,15 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
         measured_peak=np.array([_is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
         measured_bandwidth=np.full(len(kind_of_row), _is_measured(device.memory_bandwidth)),
         filled=np.array([filled_lanes(device) if name.endswith("fp32.vector") else 1.0 for name in names])[kind_of_row],
-        clock=np.full(len(kind_of_row), number(device.boost_clock) if device.is_gpu else np.nan),
+        clock=np.full(len(kind_of_row), unit_clock(device) if device.is_gpu else np.nan),
     )
+
+
+def unit_clock(device: DeviceSpec) -> float:
+    """The clock of a GPU's units [Hz]: its boost clock, else the highest that a peak states, else a usual one."""
+    peaks = (path for peak in device.peak.values() for path in (peak.vector, peak.tensor))
+    stated = [path.clock for path in peaks if path and path.clock]
+    return number(device.boost_clock) if device.boost_clock else max(stated, default=TYPICAL_CLOCK)
 
 
 def filled_lanes(device: DeviceSpec) -> float:

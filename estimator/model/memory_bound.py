@@ -86,7 +86,6 @@ def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls
     kernel = np.select([is_softmax, is_normalization], ["softmax", "normalization"], "stream")
     bytes_, flop = numbers(rows, "bytes") / calls, numbers(rows, "flop") / calls
     row_length, itemsize = numbers(rows, "row_length"), itemsizes(rows["precision"])
-    is_pool = (rows["op_class"] == "pooling").to_numpy(dtype=bool, na_value=False)
     by_channel = is_batch_normalization(rows)
     return StreamCalls(
         kernel,
@@ -94,10 +93,16 @@ def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls
         np.nan_to_num(flop),
         row_length,
         itemsize,
-        by_element=is_pool | by_channel,
+        by_element=takes_units(rows),
         channels=np.where(by_channel, numbers(rows, "conv_c"), np.nan),
         read_share=_read_shares(rows, by_channel),
     )
+
+
+def takes_units(rows: pd.DataFrame) -> Flags:
+    """Which rows are pools and batch normalizations, whose elements a GPU's units take one by one."""
+    is_pool = (rows["op_class"] == "pooling").to_numpy(dtype=bool, na_value=False)
+    return np.asarray(is_pool | is_batch_normalization(rows))
 
 
 def is_batch_normalization(rows: pd.DataFrame) -> Flags:
@@ -162,6 +167,5 @@ def unit_time(calls: StreamCalls, hardware: Hardware, cycles: float) -> Floats:
 
     t = Q / itemsize · cycles / (min(units, channels) · clock), as one unit runs a channel.
     """
-    return np.asarray(
-        calls.bytes / calls.itemsize * cycles / (np.fmin(hardware.units, calls.channels) * hardware.clock)
-    )
+    channels = np.where(np.isnan(calls.channels), hardware.units, calls.channels)
+    return np.asarray(calls.bytes / calls.itemsize * cycles / (np.minimum(hardware.units, channels) * hardware.clock))

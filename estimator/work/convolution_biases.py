@@ -15,9 +15,10 @@ from estimator.work.transformed import Transformed
 
 BIAS = " (bias)"  # suffix of the op's name
 MATRIX_ONLY = {"tf32": "fp32"}  # tensors in memory are fp32
-HAS_BIAS = "(?:^|;)bias=1(?:;|$)"  # attribute
+HAS_BIAS, TRANSPOSED = "(?:^|;)bias=1(?:;|$)", "(?:^|;)transposed=1(?:;|$)"  # attributes
 OPERATORS = {"forward": "add", "grad_weights": "sum"}  # of the bias, by the convolution's pass
-TENSORS = {"forward": 2.0, "grad_weights": 1.0}  # of the output's size that it reads and writes
+OF_TRANSPOSED = {"grad_input": "forward", "grad_weights": "grad_weights"}  # WORK has the convolution that it mirrors
+TENSORS = {"add": 2.0, "sum": 1.0}  # of the output's size that it reads and writes
 KEPT = ["placement", "stream", "rank", "phase", "precision", "calls"]  # of the convolution, for its bias
 
 
@@ -27,11 +28,10 @@ def separate_biases(work: pd.DataFrame, *, separate: bool) -> Transformed:
 
     Forward the output is read and written again, backward its gradient is read again. They take no time on the source.
     """
-    biased = work["attributes"].str.contains(HAS_BIAS, na=False) & work["pass"].isin(OPERATORS)
-    rows = biased & (work["op_class"] == "convolution") & work["conv_n"].notna()
-    if not separate or not rows.any():
+    known = (work["op_class"] == "convolution") & work["conv_n"].notna()
+    rows = known & work["attributes"].str.contains(HAS_BIAS, na=False)
+    if not separate or (biases := _biases(work[rows])).empty:
         return Transformed(work, changed=False)
-    biases = _biases(work[rows])
     text = (
         f"the biases of {len(biases)} convolutions and their gradients are kernels of their own on the target: "
         f"{units.show(biases['bytes'].sum(), 'B', 4)} of traffic more a step"
@@ -41,9 +41,12 @@ def separate_biases(work: pd.DataFrame, *, separate: bool) -> Transformed:
 
 
 def _biases(convolutions: pd.DataFrame) -> pd.DataFrame:
-    operator = convolutions["pass"].map(OPERATORS)
-    elements = convolutions["calls"].fillna(1.0) * _output_elements(convolutions)
-    bytes_ = convolutions["pass"].map(TENSORS) * elements * itemsizes(convolutions["precision"])
+    mirrored = convolutions["attributes"].str.contains(TRANSPOSED, na=False).astype(bool)
+    step_pass = convolutions["pass"].where(~mirrored, convolutions["pass"].map(OF_TRANSPOSED))
+    adds = step_pass.isin(OPERATORS)
+    convolutions, operator, mirrored = convolutions[adds], step_pass[adds].map(OPERATORS), mirrored[adds]
+    elements = convolutions["calls"].fillna(1.0) * _output_elements(convolutions, mirrored)
+    bytes_ = operator.map(TENSORS).astype(float) * elements * itemsizes(convolutions["precision"])
     return convolutions[KEPT].assign(
         precision=convolutions["precision"].replace(MATRIX_ONLY),
         op=convolutions["op"] + BIAS,
@@ -58,6 +61,8 @@ def _biases(convolutions: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _output_elements(convolutions: pd.DataFrame) -> Floats:
+def _output_elements(convolutions: pd.DataFrame, mirrored: pd.Series) -> Floats:
+    """Elements of each convolution's output: of a transposed one, the image of the one that it mirrors."""
     shape = ConvShape.from_table(convolutions)
-    return np.asarray(shape.n * shape.k * shape.output.prod(axis=0))
+    output, image = shape.k * shape.output.prod(axis=0), shape.c * shape.image.prod(axis=0)
+    return np.asarray(shape.n * np.where(mirrored, image, output))

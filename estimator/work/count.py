@@ -111,10 +111,12 @@ def _with_pass_operators(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_mode_operators(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
-    """WORK whose batch normalizations read their images once in inference, which has the statistics."""
-    if workload.mode != "inference":
+    """WORK whose batch normalizations only scale and shift in inference, which has the statistics."""
+    scales = (work["operator"] == "batch_norm").fillna(False)
+    if workload.mode != "inference" or not scales.any():
         return work
-    return work.assign(operator=work["operator"].mask(work["operator"] == "batch_norm", "batch_norm_inference"))
+    operator = work["operator"].mask(scales, "batch_norm_inference")
+    return work.assign(operator=operator, op_class=work["op_class"].mask(scales, class_of("batch_norm_inference")))
 
 
 def _row_lengths(work: pd.DataFrame, parsed_ops: shapes.ParsedOps) -> pd.Series:

@@ -19,6 +19,7 @@ from estimator.core.frameworks import framework_of
 from estimator.core.notes import Note
 from estimator.core.number_formats import FP32_STAND_INS
 from estimator.core.types import DeviceSpec, Layout, Workload
+from estimator.work.layout import MATRIX_FORMATS
 from estimator.work.precision import PRODUCTS, are_products
 
 AUTO = "auto"
@@ -88,12 +89,13 @@ def product_format(asked: str | None, workload: Workload, target: DeviceSpec) ->
 def image_layout(asked: Layout, workload: Workload, target: DeviceSpec, *, from_processor: bool) -> Layout:
     """The layout that is asked for, or at ``auto`` that of the framework's library on the target.
 
-    A GPU's profile has the copies to channels last that its library made.
+    A GPU's profile has the transposes to channels last that its library made. GPUs without matrix units need none.
     """
     if asked != AUTO:
         return asked
     layout = _defaults(workload).layout if target.is_gpu else "none"
-    return "none" if layout == "channels-last" and not from_processor else layout
+    has_units = any(target.peak_of(name).tensor for name in MATRIX_FORMATS)
+    return "none" if layout == "channels-last" and not (from_processor and has_units) else layout
 
 
 def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:

@@ -19,6 +19,7 @@ LARGER = {  # columns that hold the sizes of all trainings, by op class
     "gemm": ("batch",),
     "convolution": ("conv_c", "conv_k", "groups"),
     "pooling": ("conv_c", "conv_k", "groups"),
+    "normalization": ("conv_c",),
     "recurrent": ("calls",),
 }
 

@@ -51,3 +51,22 @@ def test_what_has_no_bias_stays(row: dict[str, object]) -> None:
 def test_biases_stay_inside_where_the_library_adds_them() -> None:
     work = count_work(make_ops(CONVOLUTION), TOY).work
     assert separate_biases(work, separate=False).work is work
+
+
+@pytest.mark.parametrize(
+    ("step_pass", "operator", "tensors"), [("forward", "add", 2), ("grad_weights", "sum", 1), ("grad_input", None, 0)]
+)
+def test_a_transposed_convolution_has_its_bias_on_its_own_output(
+    step_pass: str, operator: str | None, tensors: int
+) -> None:
+    attributes = "strides=2x2;pads=0x0;groups=1;layout=NCHW;kernel_layout=IOHW;bias=1;transposed=1"
+    row: dict[str, object] = {
+        "op_type": "aten::convolution", "shapes": "8x4x20x30;4x6x2x2;6", "output_shapes": "8x6x40x60",
+        "attributes": f"{attributes};pass={step_pass}",
+    }  # fmt: skip
+    if step_pass != "forward":
+        row |= {"op_type": "aten::convolution_backward", "shapes": "8x6x40x60;8x4x20x30;4x6x2x2", "output_shapes": ""}
+    work = count_work(make_ops(row), TOY).work
+    added = separate_biases(work, separate=True).work.iloc[1:]
+    assert added["operator"].tolist() == ([operator] if operator else [])
+    assert added["bytes"].sum() == tensors * 4 * 8 * 6 * 40 * 60

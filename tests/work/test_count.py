@@ -2,6 +2,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
+from estimator.core.operators import class_of
 from estimator.core.types import Mode, Workload
 from estimator.work import Transformed, count, count_work
 from tests.conftest import make_ops, unpacked
@@ -209,5 +210,5 @@ def test_a_profile_whose_name_is_no_utf8_is_counted() -> None:
 def test_a_batch_normalization_of_inference_has_its_statistics(mode: Mode, operator: str) -> None:
     row = {"op_type": "aten::cudnn_batch_norm", "shapes": "64x32x8x8;32;32;32;32"}
     work = count_work(make_ops(row), Workload(name="toy", mode=mode)).work
-    assert work["operator"].item() == operator
+    assert (work["operator"].item(), work["op_class"].item()) == (operator, class_of(operator))
     assert work["bytes"].item() > 0

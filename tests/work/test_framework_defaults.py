@@ -74,7 +74,8 @@ def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) ->
 @pytest.mark.parametrize(
     ("workload", "device", "layout", "of_a_gpu"),
     [(KERAS, "v100", "converted", "converted"), (KERAS, "mi100", "converted", "converted"),
-     (TORCH, "v100", "channels-last", "none"), (TORCH, "epyc-7763", "none", "none"),
+     (TORCH, "v100", "channels-last", "none"), (TORCH, "p100-sxm2-16gb", "none", "none"),
+     (TORCH, "epyc-7763", "none", "none"),
      (KERAS, "epyc-7763", "none", "none"), (KERAS, "tpu-v4", "none", "none")],
 )  # fmt: skip
 def test_images_at_auto(workload: Workload, device: str, layout: str, of_a_gpu: str) -> None:

@@ -114,3 +114,8 @@ def test_fused_trainings_hold_one_reserve(p1b3: Profile) -> None:
     fused = memory_parts(p1b3, trainings=3, sharing="fused")
     assert in_turn == pytest.approx({name: 3 * size for name, size in alone.items()})
     assert fused == pytest.approx(in_turn | {"reserve": alone["reserve"]})
+
+
+def test_an_array_of_batch_normalizations_has_the_channels_of_all() -> None:
+    one, all_of_them = array({"op_type": "aten::native_batch_norm", "shapes": "8x32x7x7;32;32;32;32"})
+    assert (one["conv_c"].item(), all_of_them["conv_c"].item()) == (32, 128)

@@ -17,7 +17,7 @@ from estimator.profiles.kineto.trace import LOADER, OPTIMIZER, Trace
 
 BACKWARD = re.compile(r"^autograd::engine::evaluate_function|^torch::autograd::|Backward\d*$")
 PREPARES = re.compile(r"aten::(new_)?empty(_like|_strided)?|aten::resize_(as_)?|aten::contiguous")
-FILLS = re.compile(r"aten::((new_)?(zeros|ones|full)(_like)?|zero_?|fill_?)")
+FILLS = re.compile(r"aten::((new_)?(zeros|ones|full)(_like)?|(_foreach_)?zero_?|fill_?)")
 FORWARD, BACK, UPDATE, INPUT, UNKNOWN = map(PHASES.index, ("forward", "backward", "optimizer", "input", "unknown"))
 TOLERANCE_PS = 10**6  # times were once written in whole microseconds
 
