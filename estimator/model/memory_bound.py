@@ -93,7 +93,7 @@ def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls
         np.nan_to_num(flop),
         row_length,
         itemsize,
-        by_element=takes_units(rows),
+        by_element=_is_pool(rows) | by_channel,
         channels=np.where(by_channel, numbers(rows, "conv_c"), np.nan),
         read_share=_read_shares(rows, by_channel),
     )
@@ -101,8 +101,11 @@ def stream_calls(rows: pd.DataFrame, calls: Floats | float = 1.0) -> StreamCalls
 
 def takes_units(rows: pd.DataFrame) -> Flags:
     """Which rows are pools and batch normalizations, whose elements a GPU's units take one by one."""
-    is_pool = (rows["op_class"] == "pooling").to_numpy(dtype=bool, na_value=False)
-    return np.asarray(is_pool | is_batch_normalization(rows))
+    return _is_pool(rows) | is_batch_normalization(rows)
+
+
+def _is_pool(rows: pd.DataFrame) -> Flags:
+    return np.asarray((rows["op_class"] == "pooling").to_numpy(dtype=bool, na_value=False))
 
 
 def is_batch_normalization(rows: pd.DataFrame) -> Flags:

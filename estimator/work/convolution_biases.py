@@ -8,18 +8,15 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.conv_shape import ConvShape
 from estimator.core.notes import Note
-from estimator.core.operators import class_of
-from estimator.core.schema import WORK
 from estimator.core.types import Floats, itemsizes
+from estimator.work.added_kernels import append, kernels_of
 from estimator.work.transformed import Transformed
 
 BIAS = " (bias)"  # suffix of the op's name
-MATRIX_ONLY = {"tf32": "fp32"}  # tensors in memory are fp32
 HAS_BIAS, TRANSPOSED = "(?:^|;)bias=1(?:;|$)", "(?:^|;)transposed=1(?:;|$)"  # attributes
 OPERATORS = {"forward": "add", "grad_weights": "sum"}  # of the bias, by the convolution's pass
 OF_TRANSPOSED = {"grad_input": "forward", "grad_weights": "grad_weights"}  # WORK has the convolution that it mirrors
 TENSORS = {"add": 2.0, "sum": 1.0}  # of the output's size that it reads and writes
-KEPT = ["placement", "stream", "rank", "phase", "precision", "calls"]  # of the convolution, for its bias
 
 
 def separate_biases(work: pd.DataFrame, *, separate: bool) -> Transformed:
@@ -36,8 +33,7 @@ def separate_biases(work: pd.DataFrame, *, separate: bool) -> Transformed:
         f"the biases of {len(biases)} convolutions and their gradients are kernels of their own on the target: "
         f"{units.show(biases['bytes'].sum(), 'B', 4)} of traffic more a step"
     )
-    out = WORK.conform(pd.concat([work, biases], ignore_index=True), "biases")
-    return Transformed(out, changed=True, notes=(Note("biases-separate", text),))
+    return Transformed(append(work, biases), changed=True, notes=(Note("biases-separate", text),))
 
 
 def _biases(convolutions: pd.DataFrame) -> pd.DataFrame:
@@ -47,18 +43,7 @@ def _biases(convolutions: pd.DataFrame) -> pd.DataFrame:
     convolutions, operator, mirrored = convolutions[adds], step_pass[adds].map(OPERATORS), mirrored[adds]
     elements = convolutions["calls"].fillna(1.0) * _output_elements(convolutions, mirrored)
     bytes_ = operator.map(TENSORS).astype(float) * elements * itemsizes(convolutions["precision"])
-    return convolutions[KEPT].assign(
-        precision=convolutions["precision"].replace(MATRIX_ONLY),
-        op=convolutions["op"] + BIAS,
-        op_type=operator,
-        operator=operator,
-        op_class=operator.map(class_of),
-        bytes=bytes_,
-        flop=elements,
-        intensity=elements / bytes_,
-        time_s=0.0,
-        work_source="shapes",
-    )
+    return kernels_of(convolutions, BIAS, operator, bytes=bytes_, flop=elements, intensity=elements / bytes_)
 
 
 def _output_elements(convolutions: pd.DataFrame, mirrored: pd.Series) -> Floats:

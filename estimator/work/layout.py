@@ -23,9 +23,10 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.conv_shape import ConvShape
 from estimator.core.notes import Note, with_code
-from estimator.core.schema import INSIDE, WORK
+from estimator.core.schema import INSIDE
 from estimator.core.types import Layout, Workload, itemsizes
 from estimator.work import shapes
+from estimator.work.added_kernels import append, kernels_of
 from estimator.work.transformed import Transformed
 
 TRANSPOSES = " (transposes)"  # suffix of the op's name
@@ -36,9 +37,7 @@ TRANSPOSED = (  # operators with channels-first kernels only; max pools have a c
 )  # fmt: skip
 IMAGES = ("image", "output")  # roles of operands
 MATRIX_FORMATS = ("tf32", "bf16", "fp16")  # of convolutions on matrix units
-MATRIX_ONLY = {"tf32": "fp32"}  # tensors in memory are fp32
 OF_CONVOLUTION = 3  # transposed tensors: image, weights and output
-KEPT = ["placement", "stream", "rank", "phase", "precision"]  # of the op, for its transposes
 
 
 def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Transformed:
@@ -63,8 +62,7 @@ def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Tr
     notes = with_code("layout", _sentences(transposes, unknown, layout))
     if not rows.any():
         return Transformed(work, changed=False, notes=notes)
-    converted = WORK.conform(pd.concat([work, transposes], ignore_index=True), "layout")
-    return Transformed(converted, changed=True, notes=notes)
+    return Transformed(append(work, transposes), changed=True, notes=notes)
 
 
 def _around_matrix_units(work: pd.DataFrame) -> Transformed:
@@ -80,8 +78,7 @@ def _around_matrix_units(work: pd.DataFrame) -> Transformed:
         f"kernels for matrix units have channels last: {len(transposes)} convolutions on images with channels first "
         f"transpose image, weights and output, {units.show(transposes['bytes'].sum(), 'B', 4)} of traffic more a step"
     )
-    converted = WORK.conform(pd.concat([work, transposes], ignore_index=True), "layout")
-    return Transformed(converted, changed=True, notes=(Note("layout", text),))
+    return Transformed(append(work, transposes), changed=True, notes=(Note("layout", text),))
 
 
 def _in_place(work: pd.DataFrame) -> pd.Series:
@@ -120,20 +117,9 @@ def _elements(images: list[shapes.Shape | None]) -> float | None:
 
 def _transposes(work: pd.DataFrame, number: pd.DataFrame) -> pd.DataFrame:
     calls = work["calls"].fillna(1.0)
-    return work[KEPT].assign(
-        precision=work["precision"].replace(MATRIX_ONLY),
-        op=work["op"] + TRANSPOSES,
-        op_type="transpose",
-        operator="transpose",
-        op_class="movement",
-        calls=number["count"] * calls,
-        bytes=2.0 * number["elements"] * itemsizes(work["precision"]) * calls,
-        flop=0.0,
-        intensity=0.0,
-        time_s=0.0,
-        work_source="shapes",
-        attributes=INSIDE,
-    )
+    bytes_ = 2.0 * number["elements"] * itemsizes(work["precision"]) * calls
+    amounts = {"calls": number["count"] * calls, "bytes": bytes_, "flop": 0.0, "intensity": 0.0}
+    return kernels_of(work, TRANSPOSES, "transpose", **amounts, attributes=INSIDE)
 
 
 def _sentences(transposes: pd.DataFrame, unknown: int, layout: Layout) -> Iterator[str]:

@@ -189,7 +189,7 @@ def _lint_faults(
 def _read(spec: type[Spec], path: Path) -> Spec:
     """One file of the catalogue, parsed once as long as it stays the same. Raises EstimatorError with every fault."""
     content = files.sha256_of_plain(path)
-    digest = content and f"{spec.__name__} {path} {path.absolute()} {content}"  # a system's device may lie beside it
+    digest = content and f"{spec.__name__} {path} {path.absolute()} {content}"  # a device may lie in a system's folder
     return _SPECS(digest, lambda: _validated(spec, yaml_files.read_yaml(path)))
 
 
