@@ -15,11 +15,7 @@ from estimator.core.schema import STREAMING
 from estimator.core.types import Floats
 from estimator.fitting.optimise import least_squares, robust
 from estimator.model.coefficients import shipped
-from estimator.model.memory_bound import (
-    MemoryBoundCoefficients,
-    stream_calls,
-    stream_time,
-)
+from estimator.model.memory_bound import MemoryBoundCoefficients, stream_calls, stream_time
 from estimator.validation import arguments
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced
 
 FACTOR_BYTES = {**ITEMSIZE, "tf32": 2.0}  # bytes of a factor in a multiplier; tf32 is as long as fp16
 TYPICAL_YEAR = 2022  # where a device file gives none
-TYPICAL_CLOCK = 1.7e9  # of a GPU whose file gives none [Hz]: the catalogue's lie between 0.8 and 2.9; assumed
+TYPICAL_CLOCK = 1.7e9  # of a GPU whose file gives none [Hz]: the median of the catalogue's, 0.73 to 2.52 GHz
 VECTOR_LOAD = 16  # bytes of a vector load
 # fp32 lanes that a unit's four schedulers fill, with 32 lanes each and now and then a second instruction: 128 lanes of
 # Maxwell do 90 % of what 192 of Kepler do (NVIDIA, "5 Things You Should Know About the New Maxwell GPU Architecture",

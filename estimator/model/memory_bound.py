@@ -8,8 +8,8 @@ its result; a layer norm reads each row for its moments and for its result.
 
 A batch normalization reads every image of a channel twice too, and one unit of a GPU runs a channel (cuDNN's kernels
 bn_fw_tr_1C11 and bn_bw_1C11; PyTorch's Normalization.cuh). A pool addresses each element by itself
-(DilatedMaxPool2d.cu, AveragePool2d.cu). Both are limited by their units where memory is fast:
-t >= Q / itemsize · cycles / (min(units, channels) · clock).
+(DilatedMaxPool2d.cu, AveragePool2d.cu). Where memory is fast, the units of a GPU limit both:
+t = Q / itemsize · cycles / (min(units, channels) · clock).
 
 The coefficients are those of coefficients/memory_bound.yaml, fitted by estimator/fitting/memory_bound.py. As shares
 are at most 1 and passes at least 1, no time is below the roofline.
