@@ -7,7 +7,7 @@ and the allocator's factor, are fitted without the shape of networks that is jud
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -17,11 +17,11 @@ import numpy as np
 
 from estimator.core.interval import bounds
 from estimator.core.schema import WORK
-from estimator.core.types import Floats, Variables, Workload
+from estimator.core.types import Floats, StepTensors, Variables, Workload
 from estimator.rollup import memory
 from estimator.rollup.memory import Range
 from estimator.validation.tables import read_columns
-from estimator.work.kept_tensors import kept_tensors
+from estimator.work.kept_tensors import kept_of_steps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,24 +68,32 @@ def read_networks(folder: str | Path) -> Networks:
 
     table = read_columns(Path(folder) / FILE, (*NUMBERS, "device", "widths", "arch", "activation"))
     rows = table.assign(**{name: pd.to_numeric(table[name]) for name in NUMBERS})
-    counted = [count_tensors(row) for row in rows.to_dict("records")]
+    counted = count_tensors([{str(name): value for name, value in row.items()} for row in rows.to_dict("records")])
     return Networks(rows.assign(time_s=rows["max_mem_mib"] * MIB, tensors=counted))
 
 
-def count_tensors(network: Mapping[str, object]) -> float:
-    """Bytes of parameters, states, gradients, activations and the update's temporaries of one network."""
-    workload = Workload(name="perceptron", framework=FRAMEWORK, batch_size=int(float(str(network["batch"]))))
-    parameters = float(str(network["parameters"])) * ITEMSIZE
-    variables = Variables(parameters, ADAM_SLOTS * parameters, ADAM_SLOTS, parameters)
-    kept = kept_tensors(step_work(network), workload)
-    whole = memory.with_rules(kept, variables, workload)
-    return variables.parameters + variables.optimizer + sum(memory.largest_moment(whole))
-
-
-def step_work(network: Mapping[str, object]) -> pd.DataFrame:
-    """WORK of the forward pass of one network: each hidden layer's product, normalization, activation and dropout."""
+def count_tensors(networks: Sequence[Mapping[str, object]]) -> list[float]:
+    """Bytes of parameters, states, gradients, activations and the update's temporaries of each network."""
     import pandas as pd
 
+    layers = [layer_ops(network) for network in networks]
+    step = np.repeat(np.arange(len(layers)), [len(ops) for ops in layers])
+    shared = {"op": "layer", "time_s": 0.0, "phase": "forward", "precision": "fp32", "calls": 1.0}
+    work = WORK.conform(pd.DataFrame([op for ops in layers for op in ops]).assign(**shared), FILE)
+    workload = Workload(name="perceptron", framework=FRAMEWORK)
+    kept = kept_of_steps(work, workload, step)
+    return [_total(network, tensors, workload) for network, tensors in zip(networks, kept, strict=True)]
+
+
+def _total(network: Mapping[str, object], kept: StepTensors, workload: Workload) -> float:
+    parameters = float(str(network["parameters"])) * ITEMSIZE
+    variables = Variables(parameters, ADAM_SLOTS * parameters, ADAM_SLOTS, parameters)
+    moment = memory.largest_moment(memory.with_rules(kept, variables, workload))
+    return variables.parameters + variables.optimizer + sum(moment)
+
+
+def layer_ops(network: Mapping[str, object]) -> list[dict[str, object]]:
+    """The ops of one network's forward pass: each hidden layer's product, normalization, activation and dropout."""
     batch, inputs = (int(float(str(network[name]))) for name in ("batch", "inputs"))
     widths = [int(width) for width in str(network["widths"]).split("-")]
     activation = ACTIVATIONS.get(str(network["activation"]), "activation")
@@ -97,9 +105,7 @@ def step_work(network: Mapping[str, object]) -> pd.DataFrame:
         follow = [name for name, count in optional if name and layer < min(float(str(count)), len(widths) - 1)]
         rows.append(product)
         rows += [{"operator": name, "shapes": f"{batch}x{outside}"} for name in follow]
-    rows.append({"operator": "cross_entropy_loss", "shapes": f"{batch}x{widths[-1]}"})
-    table = pd.DataFrame(rows).assign(op="layer", time_s=0.0, phase="forward", precision="fp32", calls=1.0)
-    return WORK.conform(table, FILE)
+    return [*rows, {"operator": "cross_entropy_loss", "shapes": f"{batch}x{widths[-1]}"}]
 
 
 def fit(rows: pd.DataFrame) -> Fitted:

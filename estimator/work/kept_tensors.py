@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -43,16 +45,31 @@ def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     """The tensors of a step: what the forward pass keeps, and what lives while each gradient is computed, where the
     profile has the places of its calls; in inference, those of the forward pass alone.
     """
-    ops = _forward_ops(work, workload)
+    ops = _forward_ops(work, workload, *_forward_rows(work))
     trains = bool(in_phase(work, "backward").any()) or workload.mode == "training"
     if not ops:
         return StepTensors(np.zeros(1), np.zeros(1), np.zeros(1), "rules")
     if not trains:
         return StepTensors(*forward_moments(ops), "rules")
-    saved = saved_tensors(ops)
     if work["places"].isna().all():  # the rows may be in any order
-        return StepTensors(np.array([sum(each.size for each in saved)]), np.zeros(1), np.zeros(1), "rules")
-    return StepTensors(*backward_moments(ops, saved, GRADIENT_ITEMSIZE), "rules")
+        return _of_any_order(ops)
+    return StepTensors(*backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE), "rules")
+
+
+def kept_of_steps(work: pd.DataFrame, workload: Workload, steps: Integers) -> list[StepTensors]:
+    """What the forward pass of each of many steps of training keeps; ``steps``: the step of each row, from 0 on.
+
+    The rows of a step stand together, and have no places.
+    """
+    rows, counts = _forward_rows(work)
+    ops = _forward_ops(work, workload, rows, counts)
+    ends = np.searchsorted(steps[rows], np.arange(steps.max() + 2))
+    return [_of_any_order(ops[first:end]) for first, end in pairwise(ends.tolist())]
+
+
+def _of_any_order(ops: Sequence[ForwardOp]) -> StepTensors:
+    """What these ops keep, all at one moment."""
+    return StepTensors(np.array([sum(each.size for each in saved_tensors(ops))]), np.zeros(1), np.zeros(1), "rules")
 
 
 def layer_tensors(workload: Workload) -> StepTensors:
@@ -61,10 +78,16 @@ def layer_tensors(workload: Workload) -> StepTensors:
     return StepTensors(np.array([elements * ITEMSIZE[workload.precision]]), np.zeros(1), np.zeros(1), "layers")
 
 
-def _forward_ops(work: pd.DataFrame, workload: Workload) -> list[ForwardOp]:
-    """The ops of the forward pass in their order, each of its calls by itself where the profile has their places."""
+def _forward_rows(work: pd.DataFrame) -> tuple[Integers, Floats]:
+    """The rows of the forward pass in their order, with the number of their calls; a row for each call where the
+    profile has their places.
+    """
     chosen = in_phase(work, "forward") & ~updates(work) & ~is_variable(work) & ~work["op_class"].isin(NOT_TENSORS)
-    rows, counts = _order(work, np.flatnonzero(chosen.to_numpy(dtype=bool)))
+    return _order(work, np.flatnonzero(chosen.to_numpy(dtype=bool)))
+
+
+def _forward_ops(work: pd.DataFrame, workload: Workload, rows: Integers, counts: Floats) -> list[ForwardOp]:
+    """The ops of these rows of the forward pass."""
     of_row = _described(work, workload, np.unique(rows))
     return [replace(of_row[row], count=count) for row, count in zip(rows.tolist(), counts.tolist(), strict=True)]
 
