@@ -13,7 +13,7 @@ from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
-from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
+from estimator.model.hardware import TYPICAL_CLOCK, TYPICAL_YEAR, peak_of_op, stated_clocks
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
@@ -36,6 +36,7 @@ def assumptions(
         *_coefficient_notes(ops, target),
         *_cache_notes(ops, target),
         *_power_notes(ops, target),
+        *_unit_notes(ops, target),
         *_proportional_notes(ops, target, source),
         *_carried_notes(ops),
     )
@@ -139,6 +140,19 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
         formats = ", ".join(narrow_formats)
         text = f"the models are fitted to formats of 16 bits and more; {formats} is taken to be like them"
         yield Note("narrow-format", text, formats)
+
+
+def _unit_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
+    """A note where the units of a GPU or their clock are unknown, which limit pools and batch normalizations."""
+    if not (target.is_gpu and (ops["method"].isin(MODELLED) & takes_units(ops)).any()):
+        return
+    if target.compute_units is None:
+        text = f"{target.name} gives no compute_units: no rate of units limits pools and batch normalizations"
+        yield Note("units-unknown", text, target.name)
+    elif not stated_clocks(target):
+        typical = show(TYPICAL_CLOCK, "Hz")
+        text = f"{target.name} gives no clock: units are taken to run at {typical}, as those of usual GPUs"
+        yield Note("clock-unknown", text, target.name)
 
 
 def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpec | None) -> Iterator[Note]:

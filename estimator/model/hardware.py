@@ -74,9 +74,15 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
 
 def unit_clock(device: DeviceSpec) -> float:
     """The clock of a GPU's units [Hz]: its boost clock, else the highest that a peak states, else a usual one."""
+    return max(stated_clocks(device), default=TYPICAL_CLOCK)
+
+
+def stated_clocks(device: DeviceSpec) -> list[float]:
+    """The boost clock of a device [Hz], else the clocks that its peaks state."""
+    if device.boost_clock:
+        return [number(device.boost_clock)]
     peaks = (path for peak in device.peak.values() for path in (peak.vector, peak.tensor))
-    stated = [path.clock for path in peaks if path and path.clock]
-    return number(device.boost_clock) if device.boost_clock else max(stated, default=TYPICAL_CLOCK)
+    return [path.clock for path in peaks if path and path.clock]
 
 
 def filled_lanes(device: DeviceSpec) -> float:

@@ -86,16 +86,16 @@ def product_format(asked: str | None, workload: Workload, target: DeviceSpec) ->
     return ProductFormat("tf32", classes, SINGLE) if has_tf32 else ProductFormat(None)
 
 
-def image_layout(asked: Layout, workload: Workload, target: DeviceSpec, *, from_processor: bool) -> Layout:
+def image_layout(asked: Layout, workload: Workload, target: DeviceSpec, *, has_transposes: bool) -> Layout:
     """The layout that is asked for, or at ``auto`` that of the framework's library on the target.
 
-    A GPU's profile has the transposes to channels last that its library made. GPUs without matrix units need none.
+    ``has_transposes``: whether the profile has those to channels last. GPUs without matrix units need none.
     """
     if asked != AUTO:
         return asked
     layout = _defaults(workload).layout if target.is_gpu else "none"
     has_units = any(target.peak_of(name).tensor for name in MATRIX_FORMATS)
-    return "none" if layout == "channels-last" and not (from_processor and has_units) else layout
+    return "none" if layout == "channels-last" and (has_transposes or not has_units) else layout
 
 
 def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:

@@ -65,6 +65,11 @@ def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Tr
     return Transformed(append(work, transposes), changed=True, notes=notes)
 
 
+def ran_on_matrix_units(work: pd.DataFrame) -> bool:
+    """Whether convolutions ran in formats of matrix units; a GPU's profile then has the transposes around them."""
+    return bool((work["precision"].isin(MATRIX_FORMATS) & (work["op_class"] == "convolution")).any())
+
+
 def _around_matrix_units(work: pd.DataFrame) -> Transformed:
     """WORK with the transposes of the convolutions on channels-first images that run on matrix units."""
     rows = (work["op_class"] == "convolution") & work["conv_n"].notna() & work["precision"].isin(MATRIX_FORMATS)

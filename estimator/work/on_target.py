@@ -20,7 +20,7 @@ from estimator.work.framework_defaults import (
     unit_note,
 )
 from estimator.work.fusion import fuse
-from estimator.work.layout import convert_layout
+from estimator.work.layout import convert_layout, ran_on_matrix_units
 from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks, states_ranks
 from estimator.work.normalization import merge_normalizations
 from estimator.work.precision import convert_precision
@@ -52,9 +52,11 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     """
     workload, products = profile.workload, product_format(plan.precision, profile.workload, target)
     by_library = from_processor and has_library_normalization(workload, target)
-    folded, layout = plan.fusion != "none", image_layout(plan.layout, workload, target, from_processor=from_processor)
+    folded = plan.fusion != "none"
 
     counted = count_work(profile.ops, workload, profile.where)
+    has_transposes = not from_processor and ran_on_matrix_units(counted.work)
+    layout = image_layout(plan.layout, workload, target, has_transposes=has_transposes)
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)

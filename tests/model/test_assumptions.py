@@ -112,6 +112,21 @@ def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
     assert not any(found.startswith(sentence) for found in sentences(PRODUCT))
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"compute_units": 80, "boost_clock": "1.5 GHz"}, []),
+        ({"compute_units": 80}, ["toy gives no clock: units are taken to run at 1.7 GHz, as those of usual GPUs"]),
+        ({}, ["toy gives no compute_units: no rate of units limits pools and batch normalizations"]),
+        ({"compute_unit": "core", "compute_units": 80}, []),
+    ],
+)
+def test_unknown_units_and_clocks_of_gpus_have_a_note(fields: Row, expected: list[str]) -> None:
+    pool = {"op_type": "AvgPool", "shapes": "8x20x30x4", "output_shapes": "8x10x15x4"}
+    found = sentences(pool, device=KNOWN | {"compute_units": None, "compute_unit": "SM"} | fields)
+    assert [text for text in found if text.startswith("toy gives no ")] == expected
+
+
 def test_proportional_ops_are_named_the_longest_first() -> None:
     rows = [{**MYSTERY, "op": f"op {i}", "time_s": i * 1e-3} for i in range(8)]
     assert sentences(PRODUCT, *rows)[-1].startswith("7 op(s) (op 7, op 6, op 5, op 4, op 3, … 2 more; 28.0 ms, ")

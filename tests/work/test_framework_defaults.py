@@ -72,18 +72,18 @@ def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) ->
 
 
 @pytest.mark.parametrize(
-    ("workload", "device", "layout", "of_a_gpu"),
+    ("workload", "device", "layout", "of_transposed"),
     [(KERAS, "v100", "converted", "converted"), (KERAS, "mi100", "converted", "converted"),
      (TORCH, "v100", "channels-last", "none"), (TORCH, "p100-sxm2-16gb", "none", "none"),
      (TORCH, "epyc-7763", "none", "none"),
      (KERAS, "epyc-7763", "none", "none"), (KERAS, "tpu-v4", "none", "none")],
 )  # fmt: skip
-def test_images_at_auto(workload: Workload, device: str, layout: str, of_a_gpu: str) -> None:
-    """The profile of a GPU has the transposes to channels last that its library made."""
+def test_images_at_auto(workload: Workload, device: str, layout: str, of_transposed: str) -> None:
+    """The profile of a GPU that ran convolutions on matrix units has the transposes to channels last."""
     target = load_device(device)
-    assert image_layout("auto", workload, target, from_processor=True) == layout
-    assert image_layout("auto", workload, target, from_processor=False) == of_a_gpu
-    assert image_layout("none", workload, target, from_processor=True) == "none"
+    assert image_layout("auto", workload, target, has_transposes=False) == layout
+    assert image_layout("auto", workload, target, has_transposes=True) == of_transposed
+    assert image_layout("none", workload, target, has_transposes=False) == "none"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_who_adds_the_biases_of_convolutions(workload: Workload, device: str, se
 @pytest.mark.parametrize("written", ["SM", "sm", "Cu"])
 def test_how_a_compute_unit_is_spelled_changes_nothing(written: str) -> None:
     gpu, processor = make_device(compute_unit=written), make_device(compute_unit="Core")
-    assert image_layout("auto", KERAS, gpu, from_processor=True) == "converted"
+    assert image_layout("auto", KERAS, gpu, has_transposes=False) == "converted"
     assert not has_library_normalization(KERAS, processor)
     assert unit_note(gpu) == ()
 

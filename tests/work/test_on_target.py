@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 from pandas.testing import assert_frame_equal
 
-from estimator.core.types import Profile, RunPlan
+from estimator.core.schema import OPS
+from estimator.core.types import Profile, RunPlan, Workload
+from estimator.devices import load_device
 from estimator.work import WorkOnTarget, work_on_target
-from tests.conftest import make_device
+from estimator.work.layout import TRANSPOSES
+from tests.conftest import make_device, make_ops
 
 TARGET = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"})
 
@@ -40,3 +43,17 @@ def test_what_a_plan_asks_for_is_said(
 def test_the_savings_of_a_compiler_are_told(p1b3: Profile) -> None:
     assert on_target(p1b3).saved.kind == "none"
     assert on_target(p1b3, fusion="elementwise").saved.kind == "elementwise"
+
+
+@pytest.mark.parametrize(("profiled", "from_processor", "transposes"), [
+    ("fp32", False, True), ("bf16", False, False), ("bf16", True, True),
+])  # fmt: skip
+def test_a_gpu_that_ran_convolutions_on_matrix_units_has_their_transposes(
+    profiled: str, from_processor: bool, transposes: bool
+) -> None:
+    attributes = "strides=1x1;pads=1x1;groups=1;layout=NCHW;kernel_layout=OIHW;pass=forward"
+    row = {"op_type": "aten::conv2d", "shapes": "8x4x20x30;6x4x3x3;6", "attributes": attributes, "precision": profiled}
+    profile = Profile(OPS.conform(make_ops(row), "toy"), Workload(name="toy", framework="PyTorch 2.3"), None, "toy")
+    target = load_device("h100")
+    found = work_on_target(profile, RunPlan("toy", precision="bf16"), target, from_processor=from_processor)
+    assert any(name.endswith(TRANSPOSES) for name in found.work["op"]) is transposes
