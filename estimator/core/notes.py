@@ -57,7 +57,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "ranks-kept": "the profile is that of one of several ranks, and so is the step on the target",
     "run-nodes-assumed": "a study states how many nodes ran a unit on some machines alone: elsewhere one is taken",
     "transport-assumed": "how messages between nodes are sent follows from the network's name alone, or is not known",
-    "units-unknown": "the target states no units: no rate of theirs limits pools and batch normalizations",
+    "units-unknown": "the target states no units: no rate of theirs limits pools, normalizations or depthwise kernels",
     "year-unknown": "the target states no year: its power for a FLOP is a typical one",
 }
 ASSUMPTIONS = {  # codes of all other notes

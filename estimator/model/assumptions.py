@@ -13,6 +13,7 @@ from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
+from estimator.model.depthwise import is_depthwise
 from estimator.model.hardware import TYPICAL_CLOCK, TYPICAL_YEAR, peak_of_op, stated_clocks
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
@@ -54,7 +55,7 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     values |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
-    if target.is_gpu and takes_units(ops).any():
+    if target.is_gpu and (takes_units(ops) | is_depthwise(ops)).any():
         values |= {"compute_units": target.compute_units, "boost_clock": target.boost_clock}
     if target.link and ops["op_class"].eq("collective").any():
         values["link.per_direction"] = target.link.one_way
@@ -143,11 +144,13 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
 
 
 def _unit_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
-    """A note where the units of a GPU or their clock are unknown, which limit pools and batch normalizations."""
-    if not (target.is_gpu and (ops["method"].isin(MODELLED) & takes_units(ops)).any()):
+    """A note where the units of a GPU or their clock are unknown, which limit some kernels."""
+    if not (target.is_gpu and (ops["method"].isin(MODELLED) & (takes_units(ops) | is_depthwise(ops))).any()):
         return
     if target.compute_units is None:
-        text = f"{target.name} gives no compute_units: no rate of units limits pools and batch normalizations"
+        text = (
+            f"{target.name} gives no compute_units: none limits pools, batch normalizations and depthwise convolutions"
+        )
         yield Note("units-unknown", text, target.name)
     elif not stated_clocks(target):
         typical = show(TYPICAL_CLOCK, "Hz")

@@ -40,6 +40,24 @@ class AttentionPrior(KernelPrior):
         return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source", "share", "start_s"}))
 
 
+class DepthwiseCycles(File):
+    """What a GPU's unit takes for a pixel of a depthwise convolution, for each point on a side of a square window."""
+
+    forward: float = Field(gt=0, description="for a pixel of the output")
+    grad_input: float = Field(gt=0, description="for a pixel of the output")
+    grad_weights: float = Field(gt=0, description="for a pixel of the image")
+
+
+class DepthwisePrior(KernelPrior):
+    """What depthwise convolutions take, and how far they differ from that."""
+
+    cycles: DepthwiseCycles
+
+    def hyperparameters(self, memory: float) -> KernelHyperparameters:
+        """The hyperparameters of the Gaussian process, with the standard deviation for ``memory``."""
+        return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source", "cycles"}))
+
+
 class UsualPool(File):
     """The sizes of a pool that does not state them."""
 
@@ -68,6 +86,7 @@ class KernelPriors(File):
 
     memory_bound: KernelPrior
     attention: AttentionPrior
+    depthwise: DepthwisePrior
     pooling: KernelPrior
     batch_normalization: KernelPrior
     activation: KernelPrior

@@ -117,13 +117,17 @@ def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
     [
         ({"compute_units": 80, "boost_clock": "1.5 GHz"}, []),
         ({"compute_units": 80}, ["toy gives no clock: units are taken to run at 1.7 GHz, as those of usual GPUs"]),
-        ({}, ["toy gives no compute_units: no rate of units limits pools and batch normalizations"]),
+        (
+            {},
+            ["toy gives no compute_units: none limits pools, batch normalizations and depthwise convolutions"],
+        ),
         ({"compute_unit": "core", "compute_units": 80}, []),
     ],
 )
 def test_unknown_units_and_clocks_of_gpus_have_a_note(fields: Row, expected: list[str]) -> None:
-    pool = {"op_type": "AvgPool", "shapes": "8x20x30x4", "output_shapes": "8x10x15x4"}
-    found = sentences(pool, device=KNOWN | {"compute_units": None, "compute_unit": "SM"} | fields)
+    pool: Row = {"op_type": "AvgPool", "shapes": "8x20x30x4", "output_shapes": "8x10x15x4"}
+    device: Row = {**KNOWN, "compute_units": None, "compute_unit": "SM", **fields}
+    found = sentences(pool, device=device)
     assert [text for text in found if text.startswith("toy gives no ")] == expected
 
 

@@ -128,6 +128,21 @@ def test_units_of_a_gpu_limit_pools_and_batch_normalizations() -> None:
     assert of_kernel["median"].median() == pytest.approx(shipped().memory_bound.unit_elements.cycles, rel=0.2)
 
 
+def test_units_of_a_gpu_limit_depthwise_convolutions() -> None:
+    """The cycles of a unit for a pixel and a point on the window's side, by pass."""
+    ops = pd.read_csv(DATA / "depthwise_ops.csv")
+    devices = {name: load_device(name) for name in ops["device"].unique()}
+    units, clock = (ops["device"].map({name: number(getattr(devices[name], field)) for name in devices})
+                    for field in ("compute_units", "boost_clock"))  # fmt: skip
+    pixels = ops["output"].where(ops["pass"] != "grad_weights", ops["image"])
+    cycles = ops.assign(cycles=ops["time_s"] * units * clock / pixels / np.sqrt(ops["taps"]))
+    of_kernel = cycles.groupby(["pass", "device", "taps", "precision"])["cycles"].agg(["count", "median"])
+    of_pass = of_kernel["median"].groupby(level="pass").median()
+    print(of_kernel.round(2).to_string(), of_pass)
+    shipped_cycles = shipped().kernel_priors.depthwise.cycles.model_dump()
+    assert of_pass.to_dict() == pytest.approx(shipped_cycles, rel=0.1)
+
+
 @pytest.mark.parametrize("model", ["mlp", "vit_b_16"])
 def test_the_largest_batch_hardly_depends_on_that_of_the_trace(model: str, tmp_path: Path) -> None:
     """At a small batch, tensors of unlike use are of one size."""

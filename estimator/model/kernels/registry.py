@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.types import Flags
-from estimator.model.kernels import attention, collectives, convolutions, products, streams
+from estimator.model.kernels import attention, collectives, convolutions, depthwise, products, streams
 from estimator.model.kernels.kernel_model import KernelModel
 
 KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op is used
     "gemm": products.PRODUCT,
+    "depthwise": depthwise.DEPTHWISE,
     "convolution": convolutions.CONVOLUTION,
     "attention": attention.ATTENTION,
     "pooling": streams.POOLING,

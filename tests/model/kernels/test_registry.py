@@ -26,6 +26,7 @@ def models(work: pd.DataFrame) -> list[str]:
     [
         ({"op_type": "MatMul", "shapes": "8x16;16x32"}, "gemm"),
         ({"op_type": "Conv2D", "shapes": "8x9x9x4;3x3x4x8", "attributes": "padding=SAME"}, "convolution"),
+        ({"op_type": "DepthwiseConv2dNative", "shapes": "8x9x9x4;3x3x4x1", "attributes": "padding=SAME"}, "depthwise"),
         ({"op_type": "MaxPool", **IMAGES}, "pooling"),
         ({"op_type": "Sigmoid", "shapes": "8x16"}, "activation"),
         ({"op_type": "TanhGrad", "shapes": "8x16;8x16"}, "activation"),
