@@ -20,6 +20,7 @@ from estimator.core.notes import sentences
 from estimator.core.operators import with_operators
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec, Fusion, Profile, StudyResult
+from estimator.model.coefficients import Coefficients
 from estimator.profiles import read_profile
 from estimator.studies.run import run_study
 from estimator.work import Transformed
@@ -89,6 +90,25 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
         return place
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def fitted_without(made_once: MadeOnce, public_data: Callable[[str], Path]) -> Callable[[str], Coefficients]:
+    """The coefficients fitted to the public data without a family of devices."""
+    from estimator.fitting import fitted_model  # needs scipy
+    from estimator.validation.data import read_truth
+
+    def fit(family: str, folder: Path) -> None:
+        truth = read_truth(public_data("data"))[0]
+        (folder / "fitted").write_bytes(pickle.dumps(fitted_model.fit(truth[truth["family"] != family])))
+
+    @cache
+    def fitted(family: str) -> Coefficients:
+        found = pickle.loads((made_once(f"fit-{family}", lambda folder: fit(family, folder)) / "fitted").read_bytes())
+        assert isinstance(found, Coefficients)
+        return found
+
+    return fitted
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ on some of these rows. The launch is that of the program that timed the kernels,
 """
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +18,7 @@ from estimator.core.types import Floats, RunPlan, Sourced, itemsizes
 from estimator.devices import load_device
 from estimator.fitting import fitted_model
 from estimator.model import SourceRun, TargetDevice, coefficients, predict
+from estimator.model.coefficients import Coefficients
 from estimator.validation import arguments
 from estimator.validation.data import read_truth
 from estimator.validation.protocol import worth_judging
@@ -27,16 +28,18 @@ ROWS, DRAWS = 200, 200  # of each group, at most; of the uncertain inputs
 UNMEASURED = MEASUREMENTS.empty()
 
 
-def held(folder: Path, families: Collection[str] = ()) -> pd.DataFrame:
+def held(
+    truth: pd.DataFrame, fitted_without: Callable[[str], Coefficients], families: Collection[str] = ()
+) -> pd.DataFrame:
     """Judged kernels by GROUP and family, of some families or all; whether each lies below or above its interval."""
-    truth, _ = read_truth(folder)
     kernels = truth[(truth["op_class"] != "collective") & worth_judging(truth)]
-    judged_families = families or sorted(set(kernels["family"]))
-    return pd.concat(of_family(truth, kernels[kernels["family"] == family], family) for family in judged_families)
+    return pd.concat(
+        of_family(kernels[kernels["family"] == family], fitted_without(family))
+        for family in families or sorted(set(kernels["family"]))
+    )
 
 
-def of_family(truth: pd.DataFrame, rows: pd.DataFrame, family: str) -> pd.DataFrame:
-    fitted = fitted_model.fit(truth[truth["family"] != family], set(rows["op_class"]))
+def of_family(rows: pd.DataFrame, fitted: Coefficients) -> pd.DataFrame:
     with coefficients.replaced(fitted):
         return pd.concat(list(judged(rows)))
 
@@ -77,4 +80,5 @@ def table(found: pd.DataFrame) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    print(table(held(Path(sys.argv[1]))).to_string())
+    public, _ = read_truth(Path(sys.argv[1]))
+    print(table(held(public, lambda family: fitted_model.fit(public[public["family"] != family]))).to_string())

@@ -153,7 +153,7 @@ def test_flop_of_a_training_step_are_those_of_its_layers(name: str, runs: Path) 
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", ["p1b3", "nt3", "p2b1", "p3b2", "p3b3"])
 def test_a_training_step_in_bf16_has_the_same_products(name: str, runs: Path) -> None:
     found = products(runs / "bf16" / name)
     assert found["flop"].sum() == products(runs / name)["flop"].sum()

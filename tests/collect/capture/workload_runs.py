@@ -1,7 +1,7 @@
 """Every shipped workload once: python tests/collect/capture/workload_runs.py FOLDER SCALES
 
-SCALES is a JSON object by name. FOLDER/<name> holds a capture at that scale, FOLDER/bf16/<name> one in bf16,
-FOLDER/inference/<name> for some one of the forward pass alone, and FOLDER/parameters.json the parameters at full size,
+SCALES is a JSON object by name. FOLDER/<name> holds a capture at that scale, for some FOLDER/bf16/<name> one in bf16,
+and FOLDER/inference/<name> one of the forward pass alone, and FOLDER/parameters.json the parameters at full size,
 on variables that take no memory.
 """
 
@@ -19,13 +19,15 @@ import keras
 from estimator.collect.capture import Plan, capture, script
 from estimator.core.types import Mode
 
+NARROW = ("p1b3", "nt3", "p2b1", "p3b2", "p3b3")  # one of each kind of layer
 FORWARD = ("nt3", "p3b3")
 
 
 def main(folder: Path, scales: Mapping[str, float]) -> None:
     for name, scale in scales.items():
         run(name, folder / name, scale, "training")
-        run(name, folder / "bf16" / name, scale, "training", "mixed_bfloat16")
+    for name in NARROW:
+        run(name, folder / "bf16" / name, scales[name], "training", "mixed_bfloat16")
     for name in FORWARD:
         run(name, folder / "inference" / name, scales[name], "inference")
     keras.Model.compile = lambda self, **options: None  # an optimizer's variables would take memory

@@ -324,7 +324,7 @@ def test_a_device_has_the_highest_peak_of_each_precision(tmp_path: Path) -> None
 @pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="needs Linux")
 def test_selftest_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``--quick`` runs, with less time for shapes. Structure, not figures: what else runs here decides those."""
-    monkeypatch.setattr(runs, "MEASURING_S", 25)
+    monkeypatch.setattr(runs, "MEASURING_S", 6)
     monkeypatch.setattr(runs, "REPEATS_PER_PROCESS", 2)
     try:
         plan = selftest.make_plan(quick=True)
