@@ -93,12 +93,14 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
 
 
 def _profiles(study: Study, path: Path) -> dict[str, Profile]:
-    """The profiles of the units of a study, by the unit's name."""
-    profiles = {}
+    """The profiles of the units of a study, by the unit's name; what several units share is read once."""
+    profiles, read = {}, dict[tuple[object, object], Profile]()
     for name, unit in study.units_of_work.items():
         if unit.profile:
+            shared = (unit.profile, unit.batch_size)
             with within(f"{path}: {name}"):
-                profiles[name] = read_unit(unit, path.parent)
+                profiles[name] = read[shared] if shared in read else read_unit(unit, path.parent)
+            read[shared] = profiles[name]
     return profiles
 
 

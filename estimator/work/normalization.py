@@ -112,7 +112,10 @@ def _image_ops(work: pd.DataFrame, rows: pd.Series, batch: int | None) -> dict[i
     rows = rows & (work["work_source"] == "shapes") & (work["bytes"] > 0)
     parsed = shapes.parse_ops(work, batch)
     found = parsed.read_each(rows, _image_op, "normalization")
-    return {row: found[code] for row, code in enumerate(parsed.codes) if rows.iloc[row] and code in found}
+    chosen, codes = np.flatnonzero(rows.to_numpy(dtype=bool)), np.asarray(parsed.codes)
+    return {
+        row: found[code] for row, code in zip(chosen.tolist(), codes[chosen].tolist(), strict=True) if code in found
+    }
 
 
 def _image_op(op: shapes.Op) -> _ImageOp | None:
@@ -124,26 +127,31 @@ def _image_op(op: shapes.Op) -> _ImageOp | None:
 
 def _library_passes(work: pd.DataFrame, ops: Mapping[int, _ImageOp], step_pass: pd.Series) -> list[list[int]]:
     """The rows that stand for a library's kernels, of each pass of each layer: sums, and the op that moves most."""
-    rows = [row for row in ops if pd.notna(step_pass.iloc[row])]
-    table = work.iloc[rows][["phase", "op_class", "bytes"]].assign(
-        row=rows,
-        step_pass=step_pass.iloc[rows],
-        image=[math.prod(ops[row].image) for row in rows],
-        per_channel=[ops[row].per_channel for row in rows],
-    )
-    of_image = table[table["image"] == table.groupby("step_pass")["image"].transform("max")]
-    return [kept for _, each in of_image.groupby("step_pass") if (kept := _kernels(each))]
+    numbers = step_pass.to_numpy(dtype=float, na_value=np.nan)
+    rows_of_pass: dict[float, list[int]] = {}
+    for row in ops:
+        if not np.isnan(numbers[row]):
+            rows_of_pass.setdefault(numbers[row], []).append(row)
+    columns = [work[name].tolist() for name in ("phase", "op_class", "bytes")]  # of many passes, each of few rows
+    return [kept for rows in rows_of_pass.values() if (kept := _kernels(rows, ops, *columns))]
 
 
-def _kernels(ops: pd.DataFrame) -> list[int]:
+def _kernels(
+    rows: Sequence[int],
+    ops: Mapping[int, _ImageOp],
+    phases: Sequence[object],
+    op_classes: Sequence[object],
+    bytes_: Sequence[float],
+) -> list[int]:
     """The rows of one pass that stay, the op that moves most last; none where the layer sums otherwise."""
-    sums = ops[ops["op_class"] == "reduction"]
-    computed = ops[ops["op_class"] == "elementwise"]
-    statistics = STATISTICS.get(str(ops["phase"].iloc[0]))
-    if statistics is None or computed.empty or not sums["per_channel"].all():
+    largest = max(math.prod(ops[row].image) for row in rows)
+    of_image = [row for row in rows if math.prod(ops[row].image) == largest]
+    sums, computed = ([row for row in of_image if op_classes[row] == name] for name in ("reduction", "elementwise"))
+    statistics = STATISTICS.get(str(phases[of_image[0]]))
+    if statistics is None or not computed or not all(ops[row].per_channel for row in sums):
         return []
-    moves_most = computed["row"][computed["bytes"] == computed["bytes"].max()]
-    return [*sums["row"][:statistics], int(moves_most.iloc[-1])]
+    moves_most = max(computed, key=lambda row: (bytes_[row], row))
+    return [*sums[:statistics], moves_most]
 
 
 def _gradient_sums(work: pd.DataFrame, ops: Mapping[int, _ImageOp], applied: Sequence[int]) -> dict[int, float]:

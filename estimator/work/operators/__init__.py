@@ -205,8 +205,10 @@ def is_rewritten_sum(ops: pd.DataFrame) -> pd.Series:
 
 def _outermost(op: str, layers: frozenset[str]) -> str | None:
     """The outermost layer around an op; None where it is in none."""
-    ends = [place for place, letter in enumerate(op) if letter == "/"]
-    return next((op[:end] for end in ends if op[:end] in layers), None)
+    end = op.find("/")
+    while end >= 0 and op[:end] not in layers:
+        end = op.find("/", end + 1)
+    return op[:end] if end >= 0 else None
 
 
 def _by_rule(ops: pd.DataFrame, wanted: Callable[[Rule], bool]) -> pd.Series:
