@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from estimator.core import physics
 from estimator.core.schema import numbers
-from estimator.core.types import Floats
+from estimator.core.types import Flags, Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,15 @@ class ConvShape:
         """Compulsory traffic of one pass [B]; ``itemsize``: bytes per element."""
         (d, h, w), (t, r, s), (z, p, q) = self.image, self.window, self.output
         return physics.conv_bytes(self.n, self.c, d * h, w, self.k, z * p, q, t * r, s, itemsize, self.groups)
+
+
+def is_depthwise(rows: pd.DataFrame) -> Flags:
+    """Which rows of any table are convolutions with a group for each input channel."""
+    convolution = (rows["op_class"] == "convolution").to_numpy(dtype=bool, na_value=False)
+    if not convolution.any():
+        return np.asarray(convolution)
+    groups = numbers(rows, "groups")
+    return np.asarray(convolution & (groups > 1) & (groups == numbers(rows, "conv_c")))
 
 
 def _columns(rows: pd.DataFrame, prefix: str, letters: str) -> Floats:

@@ -38,7 +38,6 @@ WARNINGS = {  # codes of notes that may make a prediction wrong
 LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or the setting
     "batch-of-profile": "each of several devices trains the profile's batch",
     "cache-unknown": "the target states no last-level cache",
-    "clock-unknown": "the target states no clock: that of its units is a usual one",
     "compute-unit-unknown": "the target does not say whether it is a processor, a GPU or another accelerator",
     "delivered-assumed": "a study says nothing of what a machine really delivers: all of it, at all times",
     "devices-per-node-assumed": "a machine of devices does not say how many a node has: one is taken",
@@ -57,7 +56,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "ranks-kept": "the profile is that of one of several ranks, and so is the step on the target",
     "run-nodes-assumed": "a study states how many nodes ran a unit on some machines alone: elsewhere one is taken",
     "transport-assumed": "how messages between nodes are sent follows from the network's name alone, or is not known",
-    "units-unknown": "the target states no units: no rate of theirs limits pools, normalizations or depthwise kernels",
+    "units-unknown": "the target states no units or no clock: units of 128 lanes limit pools and some other kernels",
     "year-unknown": "the target states no year: its power for a FLOP is a typical one",
 }
 ASSUMPTIONS = {  # codes of all other notes

@@ -113,7 +113,7 @@ def predictor(c: Coefficients) -> FittedPredictor:
 def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
     """Times [s] of rows of one device, each class and precision corrected by its own rows; NaN without a model."""
     found = np.full(len(rows), np.nan)
-    for _, model, of_model in models_of(rows):
+    for _, model, of_model in models_of(rows, load_device(str(rows["device"].iloc[0]))):
         for precision in rows.loc[of_model, "precision"].unique():
             asked = of_model & (rows["precision"] == precision).to_numpy(dtype=bool)
             found[asked] = _times(*_measured_model(model, own, str(precision)), rows[asked], c)

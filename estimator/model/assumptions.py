@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from estimator.core.conv_shape import is_depthwise
 from estimator.core.interval import Z
 from estimator.core.notes import Note, with_code
 from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
-from estimator.model.depthwise import is_depthwise
-from estimator.model.hardware import TYPICAL_CLOCK, TYPICAL_YEAR, peak_of_op, stated_clocks
+from estimator.model.hardware import LANES, TYPICAL_YEAR, peak_of_op, states_unit_rate
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
@@ -55,7 +55,7 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     values |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
-    if target.is_gpu and (takes_units(ops) | is_depthwise(ops)).any():
+    if _any_by_units(ops, target):
         values |= {"compute_units": target.compute_units, "boost_clock": target.boost_clock}
     if target.link and ops["op_class"].eq("collective").any():
         values["link.per_direction"] = target.link.one_way
@@ -101,10 +101,12 @@ def _without_spread(measurements: pd.DataFrame, corrected: pd.DataFrame) -> int:
 
 def _coefficient_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     coefficients = shipped()
-    modelled = ops.loc[ops["method"].isin(MODELLED), "op_class"]
+    kinds = ops["op_class"].mask(is_depthwise(ops) & target.is_gpu, "depthwise")
+    modelled = kinds[ops["method"].isin(MODELLED)]
     for op_classes, ops_text, source in (
         (("gemm",), "matrix products", coefficients.gemm.source),
         (("convolution",), "convolutions", coefficients.convolution.source),
+        (("depthwise",), "depthwise convolutions", coefficients.kernel_priors.depthwise.source),
         (STREAMING, "memory-bound ops", coefficients.memory_bound.source),
     ):
         if modelled.isin(op_classes).any():
@@ -144,18 +146,22 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
 
 
 def _unit_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
-    """A note where the units of a GPU or their clock are unknown, which limit some kernels."""
-    if not (target.is_gpu and (ops["method"].isin(MODELLED) & (takes_units(ops) | is_depthwise(ops))).any()):
+    """A note where a GPU's file lacks the rate of its units, and these limit some op."""
+    if not _any_by_units(ops, target) or states_unit_rate(target):
         return
-    if target.compute_units is None:
-        text = (
-            f"{target.name} gives no compute_units: none limits pools, batch normalizations and depthwise convolutions"
-        )
-        yield Note("units-unknown", text, target.name)
-    elif not stated_clocks(target):
-        typical = show(TYPICAL_CLOCK, "Hz")
-        text = f"{target.name} gives no clock: units are taken to run at {typical}, as those of usual GPUs"
-        yield Note("clock-unknown", text, target.name)
+    missing = "compute_units" if target.compute_units is None else "boost_clock"
+    if target.peak_of("fp32").vector:
+        taken = f"are timed as by units of {LANES} lanes that make up its fp32 peak"
+    else:
+        taken = "are timed by their traffic alone, and may take longer"
+    text = f"{target.name} gives no {missing}: pools, batch normalizations and depthwise convolutions {taken}"
+    yield Note("units-unknown", text, target.name)
+
+
+def _any_by_units(ops: pd.DataFrame, target: DeviceSpec) -> bool:
+    """Whether the units of a GPU limit some modelled op."""
+    by_units = ops["method"].isin(MODELLED) & (takes_units(ops) | is_depthwise(ops))
+    return target.is_gpu and bool(by_units.any())
 
 
 def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpec | None) -> Iterator[Note]:

@@ -14,9 +14,8 @@ from estimator.model.convolution_algorithms import ALGORITHMS, Machine
 from estimator.model.convolution_coefficients import ConvolutionCoefficients
 from estimator.model.convolution_passes import ConvPasses
 from estimator.model.gemm import DEFAULT_UNITS
-from estimator.model.hardware import Hardware
+from estimator.model.hardware import LANES, Hardware
 
-LANES = 128  # fp32 lanes of one unit, as in an SM of Maxwell, whose tiles the kernels use
 CORE_LANES = 16  # of a processor's core whose file gives no FLOP per clock: two vectors of AVX2
 MATRIX_UNITS = 32  # units that a device of matrix units counts as, whose file gives no fp32 peak
 

@@ -13,12 +13,12 @@ from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced
 
 FACTOR_BYTES = {**ITEMSIZE, "tf32": 2.0}  # bytes of a factor in a multiplier; tf32 is as long as fp16
 TYPICAL_YEAR = 2022  # where a device file gives none
-TYPICAL_CLOCK = 1.7e9  # of a GPU whose file gives none [Hz]: the median of the catalogue's, 0.73 to 2.52 GHz
 VECTOR_LOAD = 16  # bytes of a vector load
+LANES = 128  # fp32 lanes of one unit, as in an SM of Maxwell
 # fp32 lanes that a unit's four schedulers fill, with 32 lanes each and now and then a second instruction: 128 lanes of
 # Maxwell do 90 % of what 192 of Kepler do (NVIDIA, "5 Things You Should Know About the New Maxwell GPU Architecture",
 # 2014, from memory)
-FILLED_LANES = 128 / 0.9
+FILLED_LANES = LANES / 0.9
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Hardware:
     measured_peak: Flags  # whether the peak was measured, not quoted
     measured_bandwidth: Flags
     filled: Floats  # share of the fp32 lanes for which a unit issues instructions
-    clock: Floats  # of the units of a GPU [Hz]; NaN on other devices
+    unit_rate: Floats  # cycles of all units of a GPU together [1/s]; NaN on other devices, and where nothing tells
 
     def attained_bandwidth(self, share: ArrayLike) -> Floats:
         """The attained bandwidth [B/s]: a share of the quoted one, or the measured one."""
@@ -68,16 +68,26 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
         measured_peak=np.array([_is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
         measured_bandwidth=np.full(len(kind_of_row), _is_measured(device.memory_bandwidth)),
         filled=np.array([filled_lanes(device) if name.endswith("fp32.vector") else 1.0 for name in names])[kind_of_row],
-        clock=np.full(len(kind_of_row), unit_clock(device) if device.is_gpu else np.nan),
+        unit_rate=np.full(len(kind_of_row), unit_rate(device) if device.is_gpu else np.nan),
     )
 
 
-def unit_clock(device: DeviceSpec) -> float:
-    """The clock of a GPU's units [Hz]: its boost clock, else the highest that a peak states, else a usual one."""
-    return max(stated_clocks(device), default=TYPICAL_CLOCK)
+def unit_rate(device: DeviceSpec) -> float:
+    """The cycles of all units of a GPU together [1/s]: U · f, with f the boost clock, else the highest of the peaks.
+
+    Where a file lacks either, P / (2 · LANES), as units of LANES make its fp32 peak P.
+    """
+    if states_unit_rate(device):
+        return number(device.compute_units) * max(_clocks(device))
+    return number(device.peak_of("fp32").vector) / (2.0 * LANES)
 
 
-def stated_clocks(device: DeviceSpec) -> list[float]:
+def states_unit_rate(device: DeviceSpec) -> bool:
+    """Whether a device's file gives both its units and a clock of theirs."""
+    return device.compute_units is not None and bool(_clocks(device))
+
+
+def _clocks(device: DeviceSpec) -> list[float]:
     """The boost clock of a device [Hz], else the clocks that its peaks state."""
     if device.boost_clock:
         return [number(device.boost_clock)]

@@ -18,7 +18,7 @@ from estimator.model.arrays import first_met
 from estimator.model.calibration import AXES, NO_RESIDUALS, Correction, Residuals, estimate_correction
 from estimator.model.coefficients import shipped
 from estimator.model.kernels.kernel_model import KernelInputs, KernelModel, calls_of, launch_latency
-from estimator.model.kernels.registry import KERNEL_MODELS, models_of
+from estimator.model.kernels.registry import KERNEL_MODELS, correcting_rows, models_of
 from estimator.model.measured_rows import ENDS
 from estimator.model.measured_times import measured_times
 
@@ -72,7 +72,7 @@ def estimate_kernels(ops: DeviceOps, cache: str = "warm", *, isolated: bool = Fa
     inputs = KernelInputs.on_device(ops.work, ops.device, shipped())
     precisions, out = ops.work["precision"].to_numpy(dtype=object), _empty(len(ops.work))
     measured = _MeasuredTable(ops.tables[cache], ops.device, isolated)
-    for name, _, is_of_model in models_of(ops.work):
+    for name, _, is_of_model in models_of(ops.work, ops.device):
         for precision in set(precisions[is_of_model]):
             rows = is_of_model & (precisions == precision)
             estimate = _estimate(inputs.at(rows), *_residuals_of(name, precision, measured), isolated)
@@ -128,7 +128,7 @@ def _rows_for_model(model: KernelModel, precision: str, measured: _MeasuredTable
     usable = table["flag"].isna().to_numpy() | measured.isolated
     if model.by_precision:
         usable &= (table["precision"] == precision).to_numpy(dtype=bool)
-    rows = table[model.matches(table) & usable]
+    rows = table[correcting_rows(model, table, measured.device) & usable]
     if model.by_format and not (itemsizes(rows["precision"]) == ITEMSIZE.get(precision)).any():
         return rows.assign(precision=precision)
     return rows

@@ -26,7 +26,7 @@ class KernelPrior(File):
 
     def hyperparameters(self, memory: float) -> KernelHyperparameters:
         """The hyperparameters of the Gaussian process, with the standard deviation for ``memory``."""
-        return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source"}))
+        return KernelHyperparameters(memory=memory, **self.model_dump(include={*KernelHyperparameters.model_fields}))
 
 
 class AttentionPrior(KernelPrior):
@@ -34,10 +34,6 @@ class AttentionPrior(KernelPrior):
 
     share: float = Field(gt=0, le=1, description="of the peak that products sustain")
     start_s: float = Field(ge=0, description="time of the shortest call without its launch [s]")
-
-    def hyperparameters(self, memory: float) -> KernelHyperparameters:
-        """The hyperparameters of the Gaussian process, with the standard deviation for ``memory``."""
-        return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source", "share", "start_s"}))
 
 
 class DepthwiseCycles(File):
@@ -52,10 +48,6 @@ class DepthwisePrior(KernelPrior):
     """What depthwise convolutions take, and how far they differ from that."""
 
     cycles: DepthwiseCycles
-
-    def hyperparameters(self, memory: float) -> KernelHyperparameters:
-        """The hyperparameters of the Gaussian process, with the standard deviation for ``memory``."""
-        return KernelHyperparameters(memory=memory, **self.model_dump(exclude={"source", "cycles"}))
 
 
 class UsualPool(File):

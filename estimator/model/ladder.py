@@ -261,7 +261,7 @@ def _common_library_ops(
     fastest = use_fastest_repeats(source_rows, target_rows)
     tables = {
         cache: _without_one_sided_rows(
-            [one_row_per_shape(applicable_rows(rows_, cache)) for rows_ in fastest], profiled
+            [one_row_per_shape(applicable_rows(rows_, cache)) for rows_ in fastest], profiled, source.device
         )
         for cache in CACHES
     }
@@ -269,12 +269,14 @@ def _common_library_ops(
     return DeviceOps(profiled, source.device, source_tables), DeviceOps(work, target.device, target_tables)
 
 
-def _without_one_sided_rows(tables: Sequence[pd.DataFrame], profiled: pd.DataFrame) -> list[pd.DataFrame]:
-    """Drop the rows of models with a fallback that only one of the tables has.
+def _without_one_sided_rows(
+    tables: Sequence[pd.DataFrame], profiled: pd.DataFrame, device: DeviceSpec
+) -> list[pd.DataFrame]:
+    """Drop the rows of models with a fallback that only one of the tables has; ``device``: that was profiled.
 
     Else the factor between the devices would contain the difference between model and fallback.
     """
-    names = [name for name, _, _ in models_of(profiled)]
+    names = [name for name, _, _ in models_of(profiled, device)]
     names += [
         model.fallback for name in names if (model := KERNEL_MODELS[name]).fallback
     ]  # a fallback may have a fallback

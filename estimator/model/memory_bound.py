@@ -166,9 +166,9 @@ def stream_time(
 
 
 def unit_time(calls: StreamCalls, hardware: Hardware, cycles: float) -> Floats:
-    """Time of each call [s] if every element takes ``cycles`` of a unit; NaN where units or their clock are unknown.
+    """Time of each call [s] if every element takes ``cycles`` of a unit; NaN where the units' rate is unknown.
 
-    t = Q / itemsize · cycles / (min(units, channels) · clock), as one unit runs a channel.
+    t = Q / itemsize · cycles / (units · clock · min(1, channels / units)), as one unit runs a channel.
     """
-    channels = np.where(np.isnan(calls.channels), hardware.units, calls.channels)
-    return np.asarray(calls.bytes / calls.itemsize * cycles / (np.minimum(hardware.units, channels) * hardware.clock))
+    busy = np.fmin(1.0, calls.channels / hardware.units)
+    return np.asarray(calls.bytes / calls.itemsize * cycles / (hardware.unit_rate * busy))

@@ -93,7 +93,7 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
 
 
 def _profiles(study: Study, path: Path) -> dict[str, Profile]:
-    """The profiles of the units of a study, by the unit's name; what several units share is read once."""
+    """The profiles of the units of a study, by the unit's name; units of one profile and batch share it."""
     profiles, read = {}, dict[tuple[object, object], Profile]()
     for name, unit in study.units_of_work.items():
         if unit.profile:

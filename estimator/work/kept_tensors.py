@@ -63,7 +63,7 @@ def kept_of_steps(work: pd.DataFrame, workload: Workload, steps: Integers) -> li
     """
     rows, counts = _forward_rows(work)
     ops = _forward_ops(work, workload, rows, counts)
-    ends = np.searchsorted(steps[rows], np.arange(steps.max() + 2))
+    ends = np.searchsorted(steps[rows], np.arange(steps.max(initial=-1) + 2))
     return [_of_any_order(ops[first:end]) for first, end in pairwise(ends.tolist())]
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from estimator.core import units
-from estimator.core.conv_shape import ConvShape
+from estimator.core.conv_shape import ConvShape, is_depthwise
 from estimator.core.notes import Note, with_code
 from estimator.core.schema import INSIDE
 from estimator.core.types import Layout, Workload, itemsizes
@@ -66,8 +66,11 @@ def convert_layout(work: pd.DataFrame, workload: Workload, layout: Layout) -> Tr
 
 
 def ran_on_matrix_units(work: pd.DataFrame) -> bool:
-    """Whether convolutions ran in formats of matrix units; a GPU's profile then has the transposes around them."""
-    return bool((work["precision"].isin(MATRIX_FORMATS) & (work["op_class"] == "convolution")).any())
+    """Whether convolutions that a library may transpose ran in formats of matrix units; a GPU's profile then has the
+    transposes around them.
+    """
+    ran = work["precision"].isin(MATRIX_FORMATS) & (work["op_class"] == "convolution")
+    return bool((ran & ~_in_place(work)).any())
 
 
 def _around_matrix_units(work: pd.DataFrame) -> Transformed:
@@ -89,9 +92,8 @@ def _around_matrix_units(work: pd.DataFrame) -> Transformed:
 def _in_place(work: pd.DataFrame) -> pd.Series:
     """Convolutions that no library transposes: of single points at stride 1, depthwise ones, and channels last."""
     points = [work[name].fillna(1) == 1 for name in ("conv_t", "conv_r", "conv_s", "stride_d", "stride_h", "stride_w")]
-    depthwise = (work["groups"] > 1) & (work["groups"] == work["conv_c"])
     last = work["attributes"].str.contains(CHANNELS_LAST, na=False)
-    return pd.concat(points, axis=1).all(axis=1) | depthwise.fillna(False) | last
+    return pd.concat(points, axis=1).all(axis=1) | is_depthwise(work) | last
 
 
 def _images(op: shapes.Op) -> list[shapes.Shape | None] | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimator.core.conv_shape import ConvShape
+from estimator.core.conv_shape import ConvShape, is_depthwise
 from estimator.core.schema import MEASUREMENTS, WORK
 
 SIZES = {"conv_n": 2, "conv_c": 4, "conv_h": 9, "conv_w": 10, "conv_k": 6, "conv_r": 3, "conv_s": 2}
@@ -42,3 +42,13 @@ def test_flop_and_bytes_equal_those_of_explicit_loops() -> None:
 @pytest.mark.parametrize("name", SIZES)
 def test_a_missing_size_gives_nan(name: str) -> None:
     assert np.isnan(shape_of(**{name: np.nan}).flop() + shape_of(**{name: np.nan}).bytes(4))
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [({}, True), ({"conv_k": 16}, True), ({"groups": 4}, False), ({"conv_c": 1, "groups": 1}, False),
+     ({"op_class": "gemm"}, False)],
+)  # fmt: skip
+def test_a_depthwise_convolution_has_a_group_for_each_channel(fields: dict[str, object], expected: bool) -> None:
+    row = {"op_class": "convolution", "conv_c": 8, "conv_k": 8, "groups": 8} | fields
+    assert is_depthwise(pd.DataFrame([row])).tolist() == [expected]

@@ -115,20 +115,27 @@ def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"compute_units": 80, "boost_clock": "1.5 GHz"}, []),
-        ({"compute_units": 80}, ["toy gives no clock: units are taken to run at 1.7 GHz, as those of usual GPUs"]),
-        (
-            {},
-            ["toy gives no compute_units: none limits pools, batch normalizations and depthwise convolutions"],
-        ),
-        ({"compute_unit": "core", "compute_units": 80}, []),
+        ({"compute_units": 80, "boost_clock": "1.5 GHz"}, ""),
+        ({"compute_units": 80}, "no boost_clock: pools, batch normalizations and depthwise convolutions are timed as"),
+        ({}, "no compute_units: pools, batch normalizations and depthwise convolutions are timed as by units of 128"),
+        ({"peak": {"fp16": {"tensor": "9 TFLOP/s"}}}, "no compute_units: pools, batch normalizations and depthwise "
+         "convolutions are timed by their traffic alone"),
+        ({"compute_unit": "core", "compute_units": 80}, ""),
     ],
-)
-def test_unknown_units_and_clocks_of_gpus_have_a_note(fields: Row, expected: list[str]) -> None:
+)  # fmt: skip
+def test_unknown_units_and_clocks_of_gpus_have_a_note(fields: Row, expected: str) -> None:
     pool: Row = {"op_type": "AvgPool", "shapes": "8x20x30x4", "output_shapes": "8x10x15x4"}
     device: Row = {**KNOWN, "compute_units": None, "compute_unit": "SM", **fields}
-    found = sentences(pool, device=device)
-    assert [text for text in found if text.startswith("toy gives no ")] == expected
+    found = "; ".join(text for text in sentences(pool, device=device) if text.startswith("toy gives no "))
+    assert found.startswith(f"toy gives {expected}" if expected else "")
+    assert bool(found) is bool(expected)
+
+
+def test_depthwise_convolutions_of_gpus_have_coefficients_of_their_own() -> None:
+    layer: Row = {"op_type": "DepthwiseConv2dNative", "shapes": "8x9x9x4;3x3x4x1", "attributes": "padding=SAME"}
+    for unit, kind in (("SM", "depthwise convolutions"), ("core", "convolutions")):
+        device: Row = {**KNOWN, "compute_units": 80, "compute_unit": unit, "boost_clock": "1.5 GHz"}
+        assert any(text.startswith(f"{kind} that were not measured") for text in sentences(layer, device=device))
 
 
 def test_proportional_ops_are_named_the_longest_first() -> None:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.types import Floats
-from estimator.model.depthwise import is_depthwise, unit_times
+from estimator.model.depthwise import unit_times
 from estimator.model.hardware import hardware_of
 from estimator.model.kernel_priors import DepthwiseCycles
 from tests.conftest import make_device
@@ -18,8 +18,8 @@ LAYER = {
 PIXELS, IMAGE = 2 * 8 * 5 * 5, 2 * 8 * 10 * 10
 
 
-def times(fields: dict[str, object], units: int | None = 100) -> Floats:
-    device = make_device(compute_unit="SM", compute_units=units, boost_clock="2 GHz")
+def times(fields: dict[str, object]) -> Floats:
+    device = make_device(compute_unit="SM", compute_units=100, boost_clock="2 GHz")
     rows = pd.DataFrame([LAYER | fields])
     return unit_times(rows, hardware_of(device, rows["op_class"], rows["precision"]), CYCLES)
 
@@ -38,19 +38,6 @@ def test_units_take_their_cycles_for_each_pixel(step_pass: str | None, cycles: f
     assert times({"pass": step_pass}) == pytest.approx(cycles / (100 * 2e9))
 
 
-def test_without_units_there_is_no_limit() -> None:
-    assert pd.isna(times({}, units=None)).all()
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({}, True),
-        ({"conv_k": 16}, True),
-        ({"groups": 4}, False),
-        ({"groups": 1, "conv_c": 1}, False),
-        ({"op_class": "gemm"}, False),
-    ],
-)
-def test_a_depthwise_convolution_has_a_group_for_each_channel(fields: dict[str, object], expected: bool) -> None:
-    assert is_depthwise(pd.DataFrame([LAYER | fields])).tolist() == [expected]
+def test_each_filter_of_a_channel_takes_as_long() -> None:
+    for step_pass in ("forward", "grad_input", "grad_weights"):
+        assert times({"pass": step_pass, "conv_k": 16}) == pytest.approx(2 * times({"pass": step_pass}))

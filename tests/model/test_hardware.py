@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimator.model.hardware import TYPICAL_CLOCK, TYPICAL_YEAR, hardware_of, peak_of_op
+from estimator.model.hardware import TYPICAL_YEAR, hardware_of, peak_of_op
 from tests.conftest import make_device
 
 DEVICE = make_device(
@@ -68,16 +68,22 @@ def test_without_flop_per_clock_all_lanes_are_filled() -> None:
     assert hardware_of(DEVICE, OPS["op_class"], OPS["precision"]).filled.tolist() == [1.0] * 4
 
 
-def test_units_of_a_gpu_run_at_the_boost_clock_else_at_that_of_a_peak() -> None:
-    stated: dict[str, object] = {"compute_unit": "SM", "peak": {"fp32": {"value": "10 TFLOP/s", "clock": "1.5 GHz"}}}
-    devices = {
-        1.8e9: make_device(**stated, boost_clock="1.8 GHz"), 1.5e9: make_device(**stated),
-        TYPICAL_CLOCK: make_device(compute_unit="SM"),
-    }  # fmt: skip
-    assert {clock: hardware_of(device, *_kinds()).clock[0] for clock, device in devices.items()} == {
-        clock: pytest.approx(clock) for clock in devices
-    }
-    assert np.isnan(hardware_of(make_device(compute_unit="core", boost_clock="3 GHz"), *_kinds()).clock[0])
+@pytest.mark.parametrize(
+    ("fields", "rate"),
+    [
+        ({"boost_clock": "1.8 GHz"}, 100 * 1.8e9),
+        ({}, 100 * 1.5e9),
+        ({"compute_units": None}, 10e12 / 256),
+        ({"peak": {"fp32": "10 TFLOP/s"}}, 10e12 / 256),
+        ({"peak": {"fp16": {"tensor": "10 TFLOP/s"}}}, np.nan),
+        ({"compute_unit": "core", "boost_clock": "3 GHz"}, np.nan),
+    ],
+)
+def test_units_of_a_gpu_run_at_the_boost_clock_else_at_that_of_a_peak(fields: dict[str, object], rate: float) -> None:
+    """Else as many of 128 lanes as the fp32 peak makes."""
+    peak = {"fp32": {"value": "10 TFLOP/s", "clock": "1.5 GHz"}}
+    device = make_device(**{"compute_unit": "SM", "compute_units": 100, "peak": peak, **fields})
+    assert hardware_of(device, *_kinds()).unit_rate[0] == pytest.approx(rate, nan_ok=True)
 
 
 def _kinds() -> tuple[pd.Series, pd.Series]:

@@ -20,8 +20,8 @@ LENGTH, ROWS = st.integers(1, 20_000), st.integers(1, 100_000)
 
 def device(scale: float = 1.0, units: float = 108.0, cache: float = 40e6) -> Hardware:
     peak, bandwidth, n, size, no = (np.array([v]) for v in (19.5e12 * scale, 1.555e12 * scale, units, cache, UNKNOWN))
-    no_one, clock = np.array([False]), np.array([1.41e9 * scale])
-    return Hardware(peak, no_one, no_one, bandwidth, n, size, no, no, no_one, no_one, np.ones_like(peak), clock)
+    no_one, rate = np.array([False]), np.array([units * 1.41e9 * scale])
+    return Hardware(peak, no_one, no_one, bandwidth, n, size, no, no, no_one, no_one, np.ones_like(peak), rate)
 
 
 def calls(kernel: str, rows: int, length: float, elements: float = 0.0) -> StreamCalls:
@@ -133,7 +133,7 @@ def test_a_unit_takes_its_cycles_for_each_element(operator: str, channels: float
 
 @pytest.mark.parametrize("operator", ["batch_norm", "max_pool"])
 def test_a_device_that_is_no_gpu_is_limited_by_its_memory(operator: str) -> None:
-    unknown = replace(device(), clock=np.array([UNKNOWN]))
+    unknown = replace(device(), unit_rate=np.array([UNKNOWN]))
     bandwidth = unknown.bandwidth
     found, wanted = images(operator, 64), passes(images(operator, 64), unknown, COEFFICIENTS) * 8e8 / bandwidth
     assert stream_time(found, unknown, bandwidth, COEFFICIENTS) == pytest.approx(wanted)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimator.core.interval import bounds
+from estimator.core.interval import Z, bounds
 from estimator.core.types import Estimate, RunPlan, itemsizes
 from estimator.devices import load_device
 from estimator.model.coefficients import shipped
@@ -139,8 +139,15 @@ def test_units_of_a_gpu_limit_depthwise_convolutions() -> None:
     of_kernel = cycles.groupby(["pass", "device", "taps", "precision"])["cycles"].agg(["count", "median"])
     of_pass = of_kernel["median"].groupby(level="pass").median()
     print(of_kernel.round(2).to_string(), of_pass)
-    shipped_cycles = shipped().kernel_priors.depthwise.cycles.model_dump()
+    prior = shipped().kernel_priors.depthwise
+    shipped_cycles = prior.cycles.model_dump()
     assert of_pass.to_dict() == pytest.approx(shipped_cycles, rel=0.1)
+    parts = np.broadcast_arrays(prior.kind, prior.shape, prior.compute)
+    std = dict(zip(shipped_cycles, np.sqrt(np.square(parts).sum(axis=0)), strict=True))
+    off = np.log(cycles["cycles"] / ops["pass"].map(shipped_cycles)).abs()
+    held = (off < Z * ops["pass"].map(std)).groupby(ops["pass"]).mean()
+    print(held.round(2).to_string())
+    assert held.min() > 0.85
 
 
 @pytest.mark.parametrize("model", ["mlp", "vit_b_16"])

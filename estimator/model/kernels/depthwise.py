@@ -1,42 +1,47 @@
-"""Kernels of depthwise convolutions: of their own on GPUs, like other convolutions elsewhere."""
+"""Kernels of depthwise convolutions on GPUs."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conv_shape import ConvShape
+from estimator.core.conv_shape import ConvShape, is_depthwise
 from estimator.core.schema import SHAPED_BY
+from estimator.core.types import Floats, itemsizes
 from estimator.model.calibration import OpFeatures
-from estimator.model.depthwise import is_depthwise, unit_times
+from estimator.model.depthwise import unit_times
 from estimator.model.gemm import compute_share
-from estimator.model.kernels.convolutions import CONVOLUTION
 from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, amounts_per_call, have_all
 
-KINDS = ("grad_input", "grad_weights")  # beside forward
+KINDS = {"grad_input": 1, "backward": 1, "grad_weights": 2}  # else 0
 
 
 def _depthwise_time(inputs: KernelInputs) -> BusyTime:
-    """Busy time of depthwise convolutions; TRUTH, which has no amounts, is bound by units alone."""
-    if not inputs.device.is_gpu:
-        return CONVOLUTION.busy_time(inputs)
+    """Busy time of depthwise convolutions."""
     hardware, coefficients = inputs.hardware, inputs.coefficients
-    flop, bytes_ = amounts_per_call(inputs.rows)
+    flop, bytes_ = _amounts(inputs.rows)
     memory = bytes_ / hardware.attained_bandwidth(coefficients.memory_bound.streaming)
-    units = np.nan_to_num(unit_times(inputs.rows, hardware, coefficients.kernel_priors.depthwise.cycles))
+    units = unit_times(inputs.rows, hardware, coefficients.kernel_priors.depthwise.cycles)
+    compute = np.fmax(units, flop / hardware.peak)
     lower_bound = physics.ideal_time(flop, bytes_, hardware.peak, hardware.bandwidth)
-    time = np.fmax(np.fmax(memory, units), lower_bound)
-    return BusyTime(time, units + memory, lower_bound, compute_share(units, memory), np.ones_like(time))
+    share = compute_share(compute, memory)
+    return BusyTime(np.maximum(compute, memory), compute + memory, lower_bound, share, np.ones_like(compute))
+
+
+def _amounts(rows: pd.DataFrame) -> tuple[Floats, Floats]:
+    """FLOP and bytes of one call; of MEASUREMENTS, which may lack them, those of the shape."""
+    shape, (flop, bytes_) = ConvShape.from_table(rows), amounts_per_call(rows)
+    of_shape = shape.flop(), shape.bytes(itemsizes(rows["precision"]))
+    return np.where(np.isnan(flop), of_shape[0], flop), np.where(np.isnan(bytes_), of_shape[1], bytes_)
 
 
 def _features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     """Features of depthwise convolutions: bytes and points of the window (octaves), and the pass, which is the kind."""
     rows = inputs.rows
-    window = ConvShape.from_table(rows).window.prod(axis=0)
-    step_pass = rows["pass"].fillna("").to_numpy(dtype=str)
-    flags = step_pass[:, None] == np.array(KINDS)
-    octaves = np.log2([np.maximum(np.nan_to_num(amounts_per_call(rows)[1]), 1.0), window])
-    kind = flags @ np.arange(1, 1 + len(KINDS))
+    octaves = np.log2([np.maximum(_amounts(rows)[1], 1.0), ConvShape.from_table(rows).window.prod(axis=0)])
+    kind = rows["pass"].map(KINDS).to_numpy(dtype=float, na_value=0.0).astype(int)
+    flags = kind[:, None] == [1, 2]
     return OpFeatures(np.column_stack([octaves.T, flags]), busy.compute_share, kind, np.zeros(len(kind), dtype=bool))
 
 
@@ -48,4 +53,5 @@ DEPTHWISE = KernelModel(
         coefficients.memory_bound.streaming_std
     ),
     by_precision=False,
+    on_gpus_only=True,
 )

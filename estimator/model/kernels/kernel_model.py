@@ -60,6 +60,7 @@ class KernelModel:
     hyperparameters: Callable[[Coefficients], KernelHyperparameters]
     by_precision: bool = True  # whether only measurements of the same precision correct it
     by_format: bool = True  # whether rows of other formats replace a format without rows
+    on_gpus_only: bool = False  # whether other devices run its ops by a later model of the registry
     fallback: str = ""  # the model used where none of its own ops was measured
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from estimator.core.types import Flags
+from estimator.core.types import DeviceSpec, Flags
 from estimator.model.kernels import attention, collectives, convolutions, depthwise, products, streams
 from estimator.model.kernels.kernel_model import KernelModel
 
@@ -29,11 +29,22 @@ KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op 
 }
 
 
-def models_of(rows: pd.DataFrame) -> Iterator[tuple[str, KernelModel, Flags]]:
-    """Yield each model used by any row, with its name and rows; every row has at most one model."""
+def models_of(rows: pd.DataFrame, device: DeviceSpec) -> Iterator[tuple[str, KernelModel, Flags]]:
+    """Yield each model used by any row on a device, with its name and rows; every row has at most one model."""
     unassigned = np.ones(len(rows), dtype=bool)
     for name, model in KERNEL_MODELS.items():
+        if model.on_gpus_only and not device.is_gpu:
+            continue
         matches = unassigned & model.matches(rows)
         unassigned &= ~matches
         if matches.any():
             yield name, model, matches
+
+
+def correcting_rows(model: KernelModel, rows: pd.DataFrame, device: DeviceSpec) -> Flags:
+    """Which measured rows of a device correct a model: those it matches, without those of a model of GPUs alone."""
+    others = [each for each in KERNEL_MODELS.values() if each.on_gpus_only and each is not model]
+    matches = model.matches(rows)
+    for other in others if device.is_gpu else ():
+        matches = matches & ~other.matches(rows)
+    return matches

@@ -5,22 +5,27 @@ import pandas as pd
 import pytest
 
 from estimator.core.conv_shape import ConvShape
-from estimator.core.types import DeviceSpec
+from estimator.core.schema import WORK
+from estimator.core.types import DeviceSpec, itemsizes
 from estimator.devices import load_device
 from estimator.model.coefficients import shipped
 from estimator.model.kernels.kernel_model import BusyTime, KernelInputs
 from estimator.model.kernels.registry import KERNEL_MODELS
-from tests.conftest import make_device
+from tests.conftest import make_measurements
 from tests.model.test_depthwise import LAYER
+from tests.model.toy import predict_on
 
 H100 = load_device("h100")
 
 
 def busy(device: DeviceSpec = H100, **fields: object) -> BusyTime:
     rows = pd.DataFrame([LAYER | {"conv_n": 64, "conv_h": 56, "conv_w": 56, "stride_h": 1, "stride_w": 1} | fields])
+    return KERNEL_MODELS["depthwise"].busy_time(KernelInputs.on_device(with_amounts(rows), device, shipped()))
+
+
+def with_amounts(rows: pd.DataFrame) -> pd.DataFrame:
     shape = ConvShape.from_table(rows)
-    amounts = rows.assign(flop=shape.flop(), bytes=shape.bytes(4.0))
-    return KERNEL_MODELS["depthwise"].busy_time(KernelInputs.on_device(amounts, device, shipped()))
+    return rows.assign(flop=shape.flop(), bytes=shape.bytes(itemsizes(rows["precision"])))
 
 
 def test_units_limit_a_gpu_whatever_the_format() -> None:
@@ -30,23 +35,42 @@ def test_units_limit_a_gpu_whatever_the_format() -> None:
     assert one.compute_share > 0.5
 
 
-def test_memory_limits_a_gpu_of_unknown_units() -> None:
-    device = make_device(compute_unit="SM")
-    found = busy(device)
-    assert found.compute_share == 0
-    assert found.time_s == pytest.approx(found.lower_bound_s / shipped().memory_bound.streaming)
+def test_a_large_window_in_wide_numbers_is_bound_by_arithmetic() -> None:
+    found = busy(load_device("rtx-4090"), precision="fp64", conv_r=31, conv_s=31, pad_h=15, pad_w=15)
+    assert found.time_s == pytest.approx(found.lower_bound_s)
+    assert found.serial_s > found.time_s
+    assert found.compute_share > 0.9
 
 
-def test_a_processor_convolves_as_ever() -> None:
-    rows = pd.DataFrame([LAYER | {"flop": 1e9, "bytes": 1e6}])
-    inputs = KernelInputs.on_device(rows, load_device("epyc-7763"), shipped())
-    own, other = (KERNEL_MODELS[name].busy_time(inputs).time_s for name in ("depthwise", "convolution"))
-    assert own == pytest.approx(other)
+def test_measured_rows_may_lack_amounts() -> None:
+    rows = pd.DataFrame([LAYER])
+    both = [rows, with_amounts(rows)]
+    one, other = (KernelInputs.on_device(each, H100, shipped()) for each in both)
+    model = KERNEL_MODELS["depthwise"]
+    times = [model.busy_time(inputs) for inputs in (one, other)]
+    assert times[0].time_s == pytest.approx(times[1].time_s)
+    features = [model.features(inputs, time) for inputs, time in zip((one, other), times, strict=True)]
+    assert features[0].coordinates == pytest.approx(features[1].coordinates)
+    assert features[0].compute_share == pytest.approx(features[1].compute_share)
 
 
 def test_passes_are_kinds_of_their_own() -> None:
-    rows = pd.DataFrame([LAYER | {"pass": name, "flop": 1e9, "bytes": 1e6} for name in ("forward", "grad_input", None)])
+    rows = pd.DataFrame(
+        [LAYER | {"pass": name} for name in ("forward", "grad_input", "backward", "grad_weights", None)]
+    )
     model, inputs = KERNEL_MODELS["depthwise"], KernelInputs.on_device(rows, H100, shipped())
     found = model.features(inputs, model.busy_time(inputs))
-    assert found.kind.tolist() == [0, 1, 0]
+    assert found.kind.tolist() == [0, 1, 1, 2, 0]
     assert found.coordinates[:, 1] == pytest.approx(np.log2(9))
+
+
+def test_a_measured_depthwise_convolution_corrects_others_alone() -> None:
+    """A row without amounts, as benchmarks write it."""
+    plain = LAYER | {"groups": 1, "conv_n": 64, "conv_h": 56, "conv_w": 56}
+    rows = with_amounts(pd.DataFrame([LAYER | {"conv_n": 64, "conv_h": 56, "conv_w": 56}, plain]))
+    work = WORK.conform(rows.assign(op="layer", calls=1.0, time_s=1e-3, operator="convolution"), "toy")
+    depthwise = rows.drop(columns=["flop", "bytes"]).iloc[:1].assign(time_s=1e-3, operator="convolution", device="h100")
+    measured = make_measurements(depthwise)
+    without, found = (predict_on(work, H100, table).ops["target_time_s"] for table in (measured.iloc[:0], measured))
+    assert found[0] > 2 * without[0]
+    assert found[1] == pytest.approx(without[1])
