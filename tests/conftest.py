@@ -38,6 +38,7 @@ STUDIES = [
     for name in library.names("reports", "*")
 ]
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
+ComputedOnce = Callable[[str, Callable[[], object]], object]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -93,18 +94,29 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
 
 
 @pytest.fixture(scope="session")
-def fitted_without(made_once: MadeOnce, public_data: Callable[[str], Path]) -> Callable[[str], Coefficients]:
+def computed_once(made_once: MadeOnce) -> ComputedOnce:
+    """``computed_once(name, compute)`` is what ``compute`` returned, once for all workers of a run."""
+
+    def result(name: str, compute: Callable[[], object]) -> object:
+        place = made_once(name, lambda folder: (folder / "result").write_bytes(pickle.dumps(compute())))
+        return pickle.loads((place / "result").read_bytes())
+
+    return result
+
+
+@pytest.fixture(scope="session")
+def fitted_without(computed_once: ComputedOnce, public_data: Callable[[str], Path]) -> Callable[[str], Coefficients]:
     """The coefficients fitted to the public data without a family of devices."""
     from estimator.fitting import fitted_model  # needs scipy
     from estimator.validation.data import read_truth
 
-    def fit(family: str, folder: Path) -> None:
+    def fit(family: str) -> Coefficients:
         truth = read_truth(public_data("data"))[0]
-        (folder / "fitted").write_bytes(pickle.dumps(fitted_model.fit(truth[truth["family"] != family])))
+        return fitted_model.fit(truth[truth["family"] != family])
 
     @cache
     def fitted(family: str) -> Coefficients:
-        found = pickle.loads((made_once(f"fit-{family}", lambda folder: fit(family, folder)) / "fitted").read_bytes())
+        found = computed_once(f"fit-{family}", lambda: fit(family))
         assert isinstance(found, Coefficients)
         return found
 
@@ -112,15 +124,12 @@ def fitted_without(made_once: MadeOnce, public_data: Callable[[str], Path]) -> C
 
 
 @pytest.fixture(scope="session")
-def shipped_study(made_once: MadeOnce) -> Callable[[str], StudyResult]:
+def shipped_study(computed_once: ComputedOnce) -> Callable[[str], StudyResult]:
     """The result of a shipped study."""
-
-    def run(name: str, folder: Path) -> None:
-        (folder / "result").write_bytes(pickle.dumps(run_study(name)))
 
     @cache
     def result(name: str) -> StudyResult:
-        found = pickle.loads((made_once(f"study-{name}", lambda folder: run(name, folder)) / "result").read_bytes())
+        found = computed_once(f"study-{name}", lambda: run_study(name))
         assert isinstance(found, StudyResult)
         return found
 
