@@ -91,9 +91,8 @@ def image_layout(asked: Layout, workload: Workload, target: DeviceSpec, *, has_t
 
     ``has_transposes``: whether the profile has those to channels last. GPUs without matrix units need none.
     """
-    if asked != AUTO:
-        return asked
-    layout = _defaults(workload).layout if target.is_gpu else "none"
+    by_default = _defaults(workload).layout if target.is_gpu else "none"
+    layout = by_default if asked == AUTO else asked
     has_units = any(target.peak_of(name).tensor for name in MATRIX_FORMATS)
     return "none" if layout == "channels-last" and (has_transposes or not has_units) else layout
 

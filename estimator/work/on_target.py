@@ -26,6 +26,7 @@ from estimator.work.normalization import merge_normalizations
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
 from estimator.work.training_array import fuse_trainings
+from estimator.work.transformed import Transformed
 from estimator.work.update_launches import join_updates
 
 
@@ -84,10 +85,22 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
         saved=fused.saved,
         notes=(
             *(unit_note(target) if from_processor else ()),
+            *_needless_layout(plan, laid_out),
             *(note for transform in (counted, addressed, *transforms) for note in transform.notes),
         ),
         as_large=work_on_target(profile, of_profile, target, from_processor=from_processor).work if is_other else None,
     )
+
+
+def _needless_layout(plan: RunPlan, laid_out: Transformed) -> tuple[Note, ...]:
+    """A note where the layout that is asked for transposes nothing."""
+    if plan.layout != "channels-last" or laid_out.changed:
+        return ()
+    text = (
+        "no convolution is transposed to channels last: none in TF32, bf16 or fp16 runs on images with channels first, "
+        "the target has no matrix units, or the profile has the transposes"
+    )
+    return (Note("layout", text),)
 
 
 def ranks_of(profile: Profile) -> RecordedRanks:

@@ -84,6 +84,7 @@ def test_images_at_auto(workload: Workload, device: str, layout: str, of_transpo
     assert image_layout("auto", workload, target, has_transposes=False) == layout
     assert image_layout("auto", workload, target, has_transposes=True) == of_transposed
     assert image_layout("none", workload, target, has_transposes=False) == "none"
+    assert image_layout("channels-last", workload, target, has_transposes=True) == "none"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from estimator.core.schema import OPS
-from estimator.core.types import Profile, RunPlan, Workload
+from estimator.core.types import Layout, Profile, RunPlan, Workload
 from estimator.devices import load_device
 from estimator.work import WorkOnTarget, work_on_target
 from estimator.work.layout import TRANSPOSES
@@ -45,15 +45,19 @@ def test_the_savings_of_a_compiler_are_told(p1b3: Profile) -> None:
     assert on_target(p1b3, fusion="elementwise").saved.kind == "elementwise"
 
 
-@pytest.mark.parametrize(("profiled", "from_processor", "transposes"), [
-    ("fp32", False, True), ("bf16", False, False), ("bf16", True, True),
-])  # fmt: skip
+@pytest.mark.parametrize("layout", ["auto", "channels-last"])
+@pytest.mark.parametrize(
+    ("profiled", "from_processor", "transposes"), [("fp32", False, True), ("bf16", False, False), ("bf16", True, True)]
+)
 def test_a_gpu_that_ran_convolutions_on_matrix_units_has_their_transposes(
-    profiled: str, from_processor: bool, transposes: bool
+    profiled: str, from_processor: bool, transposes: bool, layout: Layout
 ) -> None:
+    """They are not added again, and whoever asks for them reads why."""
     attributes = "strides=1x1;pads=1x1;groups=1;layout=NCHW;kernel_layout=OIHW;pass=forward"
     row = {"op_type": "aten::conv2d", "shapes": "8x4x20x30;6x4x3x3;6", "attributes": attributes, "precision": profiled}
     profile = Profile(OPS.conform(make_ops(row), "toy"), Workload(name="toy", framework="PyTorch 2.3"), None, "toy")
-    target = load_device("h100")
-    found = work_on_target(profile, RunPlan("toy", precision="bf16"), target, from_processor=from_processor)
+    plan, target = RunPlan("toy", precision="bf16", layout=layout), load_device("h100")
+    found = work_on_target(profile, plan, target, from_processor=from_processor)
     assert any(name.endswith(TRANSPOSES) for name in found.work["op"]) is transposes
+    needless = [note for note in found.notes if note.text.startswith("no convolution is transposed")]
+    assert bool(needless) is (layout == "channels-last" and not transposes)
