@@ -11,7 +11,7 @@ import numpy as np
 
 from estimator.core.processes import ended_when_interrupted
 from estimator.core.schema import STREAMING
-from estimator.core.types import File, Floats
+from estimator.core.types import DeviceSpec, File, Floats
 from estimator.devices import load_device
 from estimator.fitting import collectives, convolution, gemm, memory_bound
 from estimator.model import coefficients
@@ -19,7 +19,7 @@ from estimator.model.calibration import estimate_correction
 from estimator.model.coefficients import Coefficients
 from estimator.model.isolated import residuals
 from estimator.model.kernels.kernel_model import KernelInputs, KernelModel
-from estimator.model.kernels.registry import KERNEL_MODELS, models_of
+from estimator.model.kernels.registry import KERNEL_MODELS, correcting_rows, models_of
 from estimator.validation import arguments
 from estimator.validation.protocol import FittedPredictor, Method, Predictor
 
@@ -113,18 +113,21 @@ def predictor(c: Coefficients) -> FittedPredictor:
 def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
     """Times [s] of rows of one device, each class and precision corrected by its own rows; NaN without a model."""
     found = np.full(len(rows), np.nan)
-    for _, model, of_model in models_of(rows, load_device(str(rows["device"].iloc[0]))):
+    device = load_device(str(rows["device"].iloc[0]))
+    for _, model, of_model in models_of(rows, device):
         for precision in rows.loc[of_model, "precision"].unique():
             asked = of_model & (rows["precision"] == precision).to_numpy(dtype=bool)
-            found[asked] = _times(*_measured_model(model, own, str(precision)), rows[asked], c)
+            found[asked] = _times(*_measured_model(model, own, str(precision), device), rows[asked], c)
     return found
 
 
-def _measured_model(model: KernelModel, own: pd.DataFrame, precision: str) -> tuple[KernelModel, pd.DataFrame]:
+def _measured_model(
+    model: KernelModel, own: pd.DataFrame, precision: str, device: DeviceSpec
+) -> tuple[KernelModel, pd.DataFrame]:
     """A model and the device's own rows that correct it; where there are none, the model that stands in for it."""
-    applicable = own[model.matches(own) & (own["precision"] == precision).to_numpy(dtype=bool)]
+    applicable = own[correcting_rows(model, own, device) & (own["precision"] == precision).to_numpy(dtype=bool)]
     if applicable.empty and model.fallback:
-        return _measured_model(KERNEL_MODELS[model.fallback], own, precision)
+        return _measured_model(KERNEL_MODELS[model.fallback], own, precision, device)
     return model, applicable
 
 

@@ -14,7 +14,7 @@ from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
-from estimator.model.hardware import LANES, TYPICAL_YEAR, peak_of_op, states_unit_rate
+from estimator.model.hardware import LANES, TYPICAL_YEAR, peak_of_op, states_unit_rate, unit_clock
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
@@ -56,7 +56,11 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
     if _any_by_units(ops, target):
-        values |= {"compute_units": target.compute_units, "boost_clock": target.boost_clock}
+        values |= (
+            {"compute_units": target.compute_units, "boost_clock": target.boost_clock}
+            if states_unit_rate(target)
+            else {"peak.fp32.vector": target.peak_of("fp32").vector}
+        )
     if target.link and ops["op_class"].eq("collective").any():
         values["link.per_direction"] = target.link.one_way
     return {f"{target.name}: {field}": value for field, value in values.items() if value}
@@ -149,12 +153,14 @@ def _unit_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     """A note where a GPU's file lacks the rate of its units, and these limit some op."""
     if not _any_by_units(ops, target) or states_unit_rate(target):
         return
-    missing = "compute_units" if target.compute_units is None else "boost_clock"
-    if target.peak_of("fp32").vector:
-        taken = f"are timed as by units of {LANES} lanes that make up its fp32 peak"
-    else:
-        taken = "are timed by their traffic alone, and may take longer"
-    text = f"{target.name} gives no {missing}: pools, batch normalizations and depthwise convolutions {taken}"
+    lacks = {"compute_units": target.compute_units, "boost_clock": unit_clock(target)}
+    missing = " and no ".join(field for field, value in lacks.items() if value is None)
+    taken = (
+        f"as if units of {LANES} lanes gave its fp32 peak"
+        if target.peak_of("fp32").vector
+        else "by their traffic alone, and may take longer"
+    )
+    text = f"{target.name} gives no {missing}: pools, batch normalizations and depthwise convolutions are timed {taken}"
     yield Note("units-unknown", text, target.name)
 
 

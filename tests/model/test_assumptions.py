@@ -117,9 +117,9 @@ def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
     [
         ({"compute_units": 80, "boost_clock": "1.5 GHz"}, ""),
         ({"compute_units": 80}, "no boost_clock: pools, batch normalizations and depthwise convolutions are timed as"),
-        ({}, "no compute_units: pools, batch normalizations and depthwise convolutions are timed as by units of 128"),
-        ({"peak": {"fp16": {"tensor": "9 TFLOP/s"}}}, "no compute_units: pools, batch normalizations and depthwise "
-         "convolutions are timed by their traffic alone"),
+        ({}, "no compute_units and no boost_clock: pools, batch normalizations and depthwise convolutions are timed"),
+        ({"peak": {"fp16": {"tensor": "9 TFLOP/s"}}}, "no compute_units and no boost_clock: pools, batch "
+         "normalizations and depthwise convolutions are timed by their traffic alone"),
         ({"compute_unit": "core", "compute_units": 80}, ""),
     ],
 )  # fmt: skip

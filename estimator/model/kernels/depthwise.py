@@ -32,7 +32,8 @@ def _depthwise_time(inputs: KernelInputs) -> BusyTime:
 def _amounts(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     """FLOP and bytes of one call; of MEASUREMENTS, which may lack them, those of the shape."""
     shape, (flop, bytes_) = ConvShape.from_table(rows), amounts_per_call(rows)
-    of_shape = shape.flop(), shape.bytes(itemsizes(rows["precision"]))
+    passes = np.where(rows["pass"].eq("backward").fillna(False), 2.0, 1.0)  # a backward pass is both gradients
+    of_shape = passes * shape.flop(), passes * shape.bytes(itemsizes(rows["precision"]))
     return np.where(np.isnan(flop), of_shape[0], flop), np.where(np.isnan(bytes_), of_shape[1], bytes_)
 
 
@@ -53,5 +54,6 @@ DEPTHWISE = KernelModel(
         coefficients.memory_bound.streaming_std
     ),
     by_precision=False,
+    by_format=False,
     on_gpus_only=True,
 )

@@ -25,7 +25,8 @@ def busy(device: DeviceSpec = H100, **fields: object) -> BusyTime:
 
 def with_amounts(rows: pd.DataFrame) -> pd.DataFrame:
     shape = ConvShape.from_table(rows)
-    return rows.assign(flop=shape.flop(), bytes=shape.bytes(itemsizes(rows["precision"])))
+    passes = np.where(rows["pass"] == "backward", 2.0, 1.0)
+    return rows.assign(flop=passes * shape.flop(), bytes=passes * shape.bytes(itemsizes(rows["precision"])))
 
 
 def test_units_limit_a_gpu_whatever_the_format() -> None:
@@ -42,8 +43,9 @@ def test_a_large_window_in_wide_numbers_is_bound_by_arithmetic() -> None:
     assert found.compute_share > 0.9
 
 
-def test_measured_rows_may_lack_amounts() -> None:
-    rows = pd.DataFrame([LAYER])
+@pytest.mark.parametrize("step_pass", ["forward", "backward"])
+def test_measured_rows_may_lack_amounts(step_pass: str) -> None:
+    rows = pd.DataFrame([LAYER | {"pass": step_pass}])
     both = [rows, with_amounts(rows)]
     one, other = (KernelInputs.on_device(each, H100, shipped()) for each in both)
     model = KERNEL_MODELS["depthwise"]
@@ -74,3 +76,16 @@ def test_a_measured_depthwise_convolution_corrects_others_alone() -> None:
     without, found = (predict_on(work, H100, table).ops["target_time_s"] for table in (measured.iloc[:0], measured))
     assert found[0] > 2 * without[0]
     assert found[1] == pytest.approx(without[1])
+
+
+def test_a_measured_format_corrects_another_by_its_own_traffic() -> None:
+    """A call that memory limits, measured in fp32 as it is modelled, moves no call in bf16."""
+    device = load_device("rtx-4090")
+    large = LAYER | {"conv_n": 64, "conv_c": 128, "conv_k": 128, "groups": 128, "conv_h": 112, "conv_w": 112}
+    rows, both = pd.DataFrame([large]), with_amounts(pd.DataFrame([large, large | {"precision": "bf16"}]))
+    work = WORK.conform(both.assign(op="layer", calls=1.0, time_s=1e-3, operator="convolution"), "toy")
+    model = KERNEL_MODELS["depthwise"].busy_time(KernelInputs.on_device(with_amounts(rows), device, shipped()))
+    assert model.compute_share < 0.5
+    measured = make_measurements(rows.assign(time_s=model.time_s + 2e-6, operator="convolution", device="rtx-4090"))
+    without, found = (predict_on(work, device, table).ops["target_time_s"] for table in (measured.iloc[:0], measured))
+    assert found.tolist() == pytest.approx(without.tolist(), rel=0.1)
