@@ -4,9 +4,9 @@ import gc
 import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before numpy: threads that wait for another worker's core take 100 times as long
 
@@ -38,7 +38,13 @@ STUDIES = [
     for name in library.names("reports", "*")
 ]
 MadeOnce = Callable[[str, Callable[[Path], object]], Path]
-ComputedOnce = Callable[[str, Callable[[], object]], object]
+Kind = TypeVar("Kind")
+
+
+class ComputedOnce(Protocol):
+    """A fixture: see :func:`computed_once`."""
+
+    def __call__(self, name: str, kind: type[Kind], compute: Callable[[], Kind]) -> Kind: ...
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -95,11 +101,15 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
 
 @pytest.fixture(scope="session")
 def computed_once(made_once: MadeOnce) -> ComputedOnce:
-    """``computed_once(name, compute)`` is what ``compute`` returned, once for all workers of a run."""
+    """``computed_once(name, kind, compute)`` is the result of this kind, once for all workers of a run."""
+    known: dict[str, Any] = {}
 
-    def result(name: str, compute: Callable[[], object]) -> object:
-        place = made_once(name, lambda folder: (folder / "result").write_bytes(pickle.dumps(compute())))
-        return pickle.loads((place / "result").read_bytes())
+    def result(name: str, kind: type[Any], compute: Callable[[], object]) -> Any:
+        if name not in known:
+            place = made_once(name, lambda folder: (folder / "result").write_bytes(pickle.dumps(compute())))
+            known[name] = pickle.loads((place / "result").read_bytes())
+        assert isinstance(known[name], kind)
+        return known[name]
 
     return result
 
@@ -114,26 +124,13 @@ def fitted_without(computed_once: ComputedOnce, public_data: Callable[[str], Pat
         truth = read_truth(public_data("data"))[0]
         return fitted_model.fit(truth[truth["family"] != family])
 
-    @cache
-    def fitted(family: str) -> Coefficients:
-        found = computed_once(f"fit-{family}", lambda: fit(family))
-        assert isinstance(found, Coefficients)
-        return found
-
-    return fitted
+    return lambda family: computed_once(f"fit-{family}", Coefficients, lambda: fit(family))
 
 
 @pytest.fixture(scope="session")
 def shipped_study(computed_once: ComputedOnce) -> Callable[[str], StudyResult]:
     """The result of a shipped study."""
-
-    @cache
-    def result(name: str) -> StudyResult:
-        found = computed_once(f"study-{name}", lambda: run_study(name))
-        assert isinstance(found, StudyResult)
-        return found
-
-    return result
+    return lambda name: computed_once(f"study-{name}", StudyResult, lambda: run_study(name))
 
 
 @pytest.fixture(scope="session")

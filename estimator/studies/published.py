@@ -10,17 +10,22 @@ import numpy as np
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.types import Chains, Comparison, Estimate, FigureOfMerit, Number
+from estimator.core.types import Chains, Comparison, Estimate, FigureOfMerit, Number, Profile
 from estimator.studies.merit import figure_of_merit, rate_name
 from estimator.studies.merit_numbers import fom_number
 from estimator.studies.size import machine_size
 from estimator.studies.study import Machine, Published, Study
-from estimator.studies.unit import estimate_unit, read_unit
+from estimator.studies.unit import estimate_unit
 from estimator.studies.unit_chain import derive_chain
 
 
 def compare_published(
-    study: Study, folder: Path, chains: Chains, foms: Mapping[str, FigureOfMerit], unfit: Collection[tuple[str, str]]
+    study: Study,
+    folder: Path,
+    profiles: Mapping[str, Profile],
+    chains: Chains,
+    foms: Mapping[str, FigureOfMerit],
+    unfit: Collection[tuple[str, str]],
 ) -> tuple[Comparison, ...]:
     """Compare every published figure of a study with ours, except those that unfit (machine, unit) leave without.
 
@@ -33,7 +38,7 @@ def compare_published(
         if figure.quantity == "fom" and figure.machine not in without_fom:
             compared.append(_compare_fom(study, figure, chains, foms))
         elif figure.quantity != "fom" and (figure.machine, figure.unit) not in unfit:
-            compared.append(_compare_quantity(study, figure, folder, chains))
+            compared.append(_compare_quantity(study, figure, folder, profiles, chains))
     return tuple(compared)
 
 
@@ -66,8 +71,10 @@ def _fom_with_their_rates(study: Study, figure: Published, exact_chains: Chains)
     return float(figure_of_merit(study, str(figure.machine), chains).samples[0])
 
 
-def _compare_quantity(study: Study, figure: Published, folder: Path, chains: Chains) -> Comparison:
-    numbers, estimate = _numbers(study, figure, folder, chains)
+def _compare_quantity(
+    study: Study, figure: Published, folder: Path, profiles: Mapping[str, Profile], chains: Chains
+) -> Comparison:
+    numbers, estimate = _numbers(study, figure, folder, profiles, chains)
     if figure.quantity not in numbers:
         hint = suggestion(figure.quantity, numbers.keys())
         raise EstimatorError(f"published: unknown quantity '{figure.quantity}'.{hint}")
@@ -89,14 +96,14 @@ def _compare_quantity(study: Study, figure: Published, folder: Path, chains: Cha
 
 
 def _numbers(
-    study: Study, figure: Published, folder: Path, chains: Chains
+    study: Study, figure: Published, folder: Path, profiles: Mapping[str, Profile], chains: Chains
 ) -> tuple[dict[str, Number], Estimate | None]:
     """The chain that a published figure belongs to; estimated for a device that is no machine of the study."""
     unit = str(figure.unit)
     if figure.device is None:
         return chains[str(figure.machine), unit], None
     machine = Machine(device=figure.device, nodes=1)
-    estimate = estimate_unit(study, unit, machine, read_unit(study.units_of_work[unit], folder), folder)
+    estimate = estimate_unit(study, unit, machine, profiles[unit], folder)
     return derive_chain(study, (figure.device, unit), estimate, machine_size(machine, folder)), estimate
 
 

@@ -54,7 +54,7 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
     systems = _systems(study, folder)
     sizes = dict(_sizes(study, systems))
     with within(f"{path}"):
-        comparisons = compare_published(study, folder, chains, foms, refusals)
+        comparisons = compare_published(study, folder, profiles, chains, foms, refusals)
         audits = [audit_table(name, table, folder, study.draws, study.seed) for name, table in study.tables.items()]
     audited = [estimate for audit in audits for estimate in audit.estimates.values()]
     audit_profiles = {estimate.profile.workload.name: estimate.profile for estimate in audited}

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conv_shape import ConvShape
+from estimator.core.conv_shape import ConvShape, passes_of
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unknown
@@ -188,7 +188,7 @@ def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
         raise EstimatorError(
             f"{op} in row {int(impossible.argmax()) + 1}: kernel, image and groups of the convolution do not fit"
         )
-    passes = np.where(work["pass"].eq("backward").fillna(False), 2.0, 1.0)
+    passes = passes_of(work)
     bytes_ = passes * shape.bytes(itemsizes(work["precision"]))
     return _fill(work, rows, np.where(np.isnan(exact), passes * shape.flop(), exact), bytes_, "shapes")
 

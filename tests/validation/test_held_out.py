@@ -85,8 +85,8 @@ def truth(public_data: Callable[[str], Path]) -> pd.DataFrame:
 def test_a_family_judged_anew_is_off_as_the_table_says(
     truth: pd.DataFrame, fitted_without: Callable[[str], Coefficients]
 ) -> None:
-    """By a fit without it. With the kit the hyperparameters count, whose likelihood is rather
-    flat: where the fit stops depends on how a machine rounds.
+    """By a fit without it. With the kit the hyperparameters count, whose likelihood is rather flat: where the fit stops
+    depends on how a machine rounds.
     """
     family = "cdna1"
     unseen = truth["family"] == family

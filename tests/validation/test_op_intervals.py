@@ -9,7 +9,7 @@ from estimator.model.coefficients import Coefficients
 from estimator.validation.data import read_truth
 from tests.op_intervals import held, table
 
-FAMILIES = ("cdna1", "volta")  # of two vendors, with kernels of every class among them; each takes a fit of its own
+FAMILIES = ("cdna1", "volta")  # of two vendors, with kernels of every class among them; a fit takes its time
 
 
 @pytest.mark.slow

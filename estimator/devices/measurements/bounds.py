@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conv_shape import ConvShape
+from estimator.core.conv_shape import ConvShape, passes_of
 from estimator.core.schema import MATRIX, STREAMING, numbers
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced, itemsizes
 
@@ -140,5 +140,4 @@ def _dimensions(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats, Floats]:
 def _convolution_work(rows: pd.DataFrame, itemsize: Floats) -> tuple[Floats, Floats]:
     """Direct FLOP of all passes, and compulsory bytes of one."""
     shape = ConvShape.from_table(rows)
-    passes = np.where(rows["pass"].eq("backward").to_numpy(dtype=bool, na_value=False), 2.0, 1.0)
-    return passes * shape.flop(), shape.bytes(itemsize)
+    return passes_of(rows) * shape.flop(), shape.bytes(itemsize)

@@ -12,9 +12,16 @@ import numpy as np
 
 from estimator.core import physics
 from estimator.model import gemm
-from estimator.model.calibration import KernelHyperparameters, OpFeatures
-from estimator.model.coefficients import Coefficients
-from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, amounts_per_call, have_all
+from estimator.model.calibration import OpFeatures
+from estimator.model.kernels.kernel_model import (
+    BusyTime,
+    KernelInputs,
+    KernelModel,
+    amounts_per_call,
+    by_prior,
+    have_all,
+    uncached_features,
+)
 
 
 def _attention_time(inputs: KernelInputs) -> BusyTime:
@@ -33,16 +40,12 @@ def _attention_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     """Features are FLOP and bytes in octaves; the backward pass is a kind of its own."""
     octaves = np.log2(np.stack(amounts_per_call(inputs.rows), axis=1))
     backward = inputs.rows["operator"].eq("attention_grad").fillna(False).to_numpy(dtype=int)
-    return OpFeatures(octaves, busy.compute_share, kind=backward, cached=np.zeros(len(backward), dtype=bool))
-
-
-def _hyperparameters(coefficients: Coefficients) -> KernelHyperparameters:
-    return coefficients.kernel_priors.attention.hyperparameters(coefficients.memory_bound.streaming_std)
+    return uncached_features(octaves, busy, backward)
 
 
 ATTENTION = KernelModel(
     matches=lambda rows: have_all(rows, ["attention"], ("flop", "bytes")),
     busy_time=_attention_time,
     features=_attention_features,
-    hyperparameters=_hyperparameters,
+    hyperparameters=by_prior(lambda priors: priors.attention),
 )

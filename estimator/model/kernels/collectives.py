@@ -17,7 +17,14 @@ from estimator.core.types import DeviceSpec, Flags, MeasuredLink
 from estimator.model.arrays import ratio
 from estimator.model.calibration import OpFeatures
 from estimator.model.collectives import LinkTime, Messages, collective_times, least_times
-from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, amounts_per_call, have_all
+from estimator.model.kernels.kernel_model import (
+    BusyTime,
+    KernelInputs,
+    KernelModel,
+    amounts_per_call,
+    have_all,
+    uncached_features,
+)
 from estimator.model.links import links_of
 
 KINDS = (
@@ -109,7 +116,7 @@ def _features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     octaves = np.log2([np.maximum(messages.bytes, 1.0), messages.ranks])
     kind = np.select([np.isin(messages.operator, names) for names in KINDS], range(len(KINDS)), len(KINDS))
     coordinates = np.column_stack([octaves.T, messages.nodes > 1, messages.operator[:, None] == np.array(OPERATORS)])
-    return OpFeatures(coordinates, busy.compute_share, kind, cached=np.zeros(len(kind), dtype=bool))
+    return uncached_features(coordinates, busy, kind)
 
 
 COLLECTIVE = KernelModel(

@@ -6,13 +6,21 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conv_shape import ConvShape, is_depthwise
+from estimator.core.conv_shape import ConvShape, is_depthwise, passes_of
 from estimator.core.schema import SHAPED_BY
 from estimator.core.types import Floats, itemsizes
 from estimator.model.calibration import OpFeatures
 from estimator.model.depthwise import unit_times
 from estimator.model.gemm import compute_share
-from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, amounts_per_call, have_all
+from estimator.model.kernels.kernel_model import (
+    BusyTime,
+    KernelInputs,
+    KernelModel,
+    amounts_per_call,
+    by_prior,
+    have_all,
+    uncached_features,
+)
 
 KINDS = {"grad_input": 1, "backward": 1, "grad_weights": 2}  # else 0
 
@@ -32,7 +40,7 @@ def _depthwise_time(inputs: KernelInputs) -> BusyTime:
 def _amounts(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     """FLOP and bytes of one call; of MEASUREMENTS, which may lack them, those of the shape."""
     shape, (flop, bytes_) = ConvShape.from_table(rows), amounts_per_call(rows)
-    passes = np.where(rows["pass"].eq("backward").fillna(False), 2.0, 1.0)  # a backward pass is both gradients
+    passes = passes_of(rows)
     of_shape = passes * shape.flop(), passes * shape.bytes(itemsizes(rows["precision"]))
     return np.where(np.isnan(flop), of_shape[0], flop), np.where(np.isnan(bytes_), of_shape[1], bytes_)
 
@@ -43,16 +51,14 @@ def _features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     octaves = np.log2([np.maximum(_amounts(rows)[1], 1.0), ConvShape.from_table(rows).window.prod(axis=0)])
     kind = rows["pass"].map(KINDS).to_numpy(dtype=float, na_value=0.0).astype(int)
     flags = kind[:, None] == [1, 2]
-    return OpFeatures(np.column_stack([octaves.T, flags]), busy.compute_share, kind, np.zeros(len(kind), dtype=bool))
+    return uncached_features(np.column_stack([octaves.T, flags]), busy, kind)
 
 
 DEPTHWISE = KernelModel(
     matches=lambda rows: have_all(rows, ["convolution"], SHAPED_BY["convolution"], is_depthwise),
     busy_time=_depthwise_time,
     features=_features,
-    hyperparameters=lambda coefficients: coefficients.kernel_priors.depthwise.hyperparameters(
-        coefficients.memory_bound.streaming_std
-    ),
+    hyperparameters=by_prior(lambda priors: priors.depthwise),
     by_precision=False,
     by_format=False,
     on_gpus_only=True,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.schema import complete, numbers
@@ -13,6 +14,7 @@ from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.calibration import KernelHyperparameters, OpFeatures
 from estimator.model.coefficients import Coefficients
 from estimator.model.hardware import Hardware, hardware_of
+from estimator.model.kernel_priors import KernelPrior, KernelPriors
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,18 @@ class KernelModel:
     by_format: bool = True  # whether rows of other formats replace a format without rows
     on_gpus_only: bool = False  # whether other devices run its ops by a later model of the registry
     fallback: str = ""  # the model used where none of its own ops was measured
+
+
+def uncached_features(coordinates: Floats, busy: BusyTime, kind: npt.NDArray[np.int_]) -> OpFeatures:
+    """The features of ops whose time does not depend on what the cache holds."""
+    return OpFeatures(coordinates, busy.compute_share, kind, cached=np.zeros(len(kind), dtype=bool))
+
+
+def by_prior(choose: Callable[[KernelPriors], KernelPrior]) -> Callable[[Coefficients], KernelHyperparameters]:
+    """The hyperparameters of a prior, with the spread of streams between devices' memories."""
+    return lambda coefficients: choose(coefficients.kernel_priors).hyperparameters(
+        coefficients.memory_bound.streaming_std
+    )
 
 
 def calls_of(rows: pd.DataFrame) -> Floats:

@@ -5,20 +5,23 @@ The latter differ from streams and have their own measurements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from estimator.core import physics
 from estimator.core.operators import attribute, benchmark_kernels, cast_formats, is_cast
 from estimator.core.schema import STREAMING, UNPOOLED
 from estimator.core.types import Flags, Floats
-from estimator.model.calibration import KernelHyperparameters, OpFeatures
-from estimator.model.coefficients import Coefficients
-from estimator.model.kernel_priors import KernelPrior, KernelPriors
-from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, counted_calls, have_all
+from estimator.model.calibration import OpFeatures
+from estimator.model.kernels.kernel_model import (
+    BusyTime,
+    KernelInputs,
+    KernelModel,
+    by_prior,
+    counted_calls,
+    have_all,
+    uncached_features,
+)
 from estimator.model.memory_bound import StreamCalls, is_batch_normalization, stream_calls, stream_time
 
 ACTIVATION_KERNELS = ("sigmoid", "tanh", "sigmoid_grad", "tanh_grad")
@@ -46,7 +49,7 @@ def _stream_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     calls = _calls(inputs)
     octaves = np.log2([_bytes(calls), np.nan_to_num(calls.row_length, nan=1.0), calls.itemsize])
     flags = calls.kernel[:, None] == np.array(ROW_KERNELS)
-    return _features(np.column_stack([octaves.T, flags]), busy, flags @ np.arange(1, 1 + len(ROW_KERNELS)))
+    return uncached_features(np.column_stack([octaves.T, flags]), busy, flags @ np.arange(1, 1 + len(ROW_KERNELS)))
 
 
 def _pool_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
@@ -56,13 +59,13 @@ def _pool_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     is_mean = np.char.startswith(benchmark_kernels(rows).astype(str), "avg_pool").astype(float)
     gradient = _is_gradient(rows).astype(int)
     octaves = [np.log2(_bytes(_calls(inputs))), np.log2(channels), np.log2(np.prod(window, axis=0))]
-    return _features(np.stack([*octaves, is_mean, gradient], axis=1), busy, gradient)
+    return uncached_features(np.stack([*octaves, is_mean, gradient], axis=1), busy, gradient)
 
 
 def _batch_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     """Features of batch normalizations: bytes, element size (octaves), and the pass, which is the kind."""
     calls, gradient = _calls(inputs), _is_gradient(inputs.rows).astype(int)
-    return _features(np.stack([*np.log2([_bytes(calls), calls.itemsize]), gradient], axis=1), busy, gradient)
+    return uncached_features(np.stack([*np.log2([_bytes(calls), calls.itemsize]), gradient], axis=1), busy, gradient)
 
 
 def _activation_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
@@ -71,30 +74,26 @@ def _activation_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     gradient = _is_gradient(inputs.rows).astype(int)
     octaves = np.log2([_bytes(calls), calls.itemsize])
     tanh = np.char.startswith(kernel, "tanh").astype(float)
-    return _features(np.stack([*octaves, tanh, gradient], axis=1), busy, gradient)
+    return uncached_features(np.stack([*octaves, tanh, gradient], axis=1), busy, gradient)
 
 
 def _channel_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     """Features of kernels along channels: bytes, element size and channels in octaves."""
     calls = _calls(inputs)
     octaves = np.log2([_bytes(calls), calls.itemsize, inputs.rows["conv_c"].to_numpy(dtype=float)])
-    return _features(octaves.T, busy, np.zeros(len(inputs.rows), dtype=int))
+    return uncached_features(octaves.T, busy, np.zeros(len(inputs.rows), dtype=int))
 
 
 def _cast_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     """Features of casts: bytes in octaves; each narrow format is a kind, as processors may convert only one."""
     narrow = cast_formats(inputs.rows)
     formats = [(narrow == name).fillna(False).to_numpy(dtype=bool) for name in ("bf16", "fp16")]
-    return _features(np.log2(_bytes(_calls(inputs)))[:, None], busy, np.select(formats, [0, 1], 2))
+    return uncached_features(np.log2(_bytes(_calls(inputs)))[:, None], busy, np.select(formats, [0, 1], 2))
 
 
 def _bytes(calls: StreamCalls) -> Floats:
     """Bytes of each call, at least 1."""
     return np.maximum(calls.bytes, 1.0)
-
-
-def _features(coordinates: Floats, busy: BusyTime, kind: npt.NDArray[np.int_]) -> OpFeatures:
-    return OpFeatures(coordinates, busy.compute_share, kind, cached=np.zeros(len(kind), dtype=bool))
 
 
 def _is_gradient(rows: pd.DataFrame) -> Flags:
@@ -117,20 +116,13 @@ def _has_own_model(rows: pd.DataFrame) -> Flags:
     )
 
 
-def _prior(choose: Callable[[KernelPriors], KernelPrior]) -> Callable[[Coefficients], KernelHyperparameters]:
-    """The hyperparameters of a prior, with the spread of streams between devices' memories."""
-    return lambda coefficients: choose(coefficients.kernel_priors).hyperparameters(
-        coefficients.memory_bound.streaming_std
-    )
-
-
 def _channel_model(kernel: str, fallback: str = "memory-bound") -> KernelModel:
     """The model of one kernel along channels; measured biases do not correct their gradients."""
     return KernelModel(
         matches=lambda rows: have_all(rows, STREAMING, ("bytes",), lambda rows: benchmark_kernels(rows) == kernel),
         busy_time=_stream_time,
         features=_channel_features,
-        hyperparameters=_prior(lambda priors: priors.channel),
+        hyperparameters=by_prior(lambda priors: priors.channel),
         by_precision=False,
         fallback=fallback,
     )
@@ -140,14 +132,14 @@ POOLING = KernelModel(
     matches=lambda rows: have_all(rows, ["pooling"], ("bytes",)),
     busy_time=_stream_time,
     features=_pool_features,
-    hyperparameters=_prior(lambda priors: priors.pooling),
+    hyperparameters=by_prior(lambda priors: priors.pooling),
     fallback="memory-bound",
 )
 BATCH_NORMALIZATION = KernelModel(
     matches=lambda rows: have_all(rows, ["normalization"], ("bytes",), is_batch_normalization),
     busy_time=_stream_time,
     features=_batch_features,
-    hyperparameters=_prior(lambda priors: priors.batch_normalization),
+    hyperparameters=by_prior(lambda priors: priors.batch_normalization),
     by_precision=False,
     fallback="memory-bound",
 )
@@ -155,7 +147,7 @@ ACTIVATION = KernelModel(
     matches=lambda rows: have_all(rows, ["elementwise"], ("bytes",), _is_activation),
     busy_time=_stream_time,
     features=_activation_features,
-    hyperparameters=_prior(lambda priors: priors.activation),
+    hyperparameters=by_prior(lambda priors: priors.activation),
     by_precision=False,
     fallback="memory-bound",
 )
@@ -163,7 +155,7 @@ CAST = KernelModel(
     matches=lambda rows: have_all(rows, STREAMING, ("bytes",), is_cast),
     busy_time=_stream_time,
     features=_cast_features,
-    hyperparameters=_prior(lambda priors: priors.cast),
+    hyperparameters=by_prior(lambda priors: priors.cast),
     by_precision=False,
     by_format=False,
     fallback="memory-bound",
@@ -175,6 +167,6 @@ MEMORY_BOUND = KernelModel(
     matches=lambda rows: have_all(rows, UNPOOLED, ("bytes",), lambda r: ~_has_own_model(r)),
     busy_time=_stream_time,
     features=_stream_features,
-    hyperparameters=_prior(lambda priors: priors.memory_bound),
+    hyperparameters=by_prior(lambda priors: priors.memory_bound),
     by_precision=False,
 )
