@@ -11,7 +11,7 @@ KINDS = ("op", "kernel", "cell", "pass")
 SIZES = (
     "batch", "m", "n", "k", "conv_n", "conv_c", "conv_d", "conv_h", "conv_w", "conv_k", "conv_t", "conv_r", "conv_s",
     "stride_d", "stride_h", "stride_w", "pad_d", "pad_h", "pad_w", "dilation_d", "dilation_h", "dilation_w", "groups",
-    "hidden", "sequences", "timesteps", "ranks", "row_length",
+    "hidden", "input_width", "sequences", "timesteps", "ranks", "row_length",
 )  # fmt: skip
 TRANSPOSES = ("trans_a", "trans_b")
 

@@ -43,6 +43,7 @@ SUFFIXES = {  # suffix of an operator's name by pass
     "convolution": {
         "forward": "", "grad_input": "_grad_input", "grad_weights": "_grad_weights", "backward": "_grad",
     },
+    "recurrent": {"forward": "", "grad_input": "_grad", "grad_weights": "_grad", "backward": "_grad"},
     "max_pool": POOL_SUFFIXES,
     "avg_pool": POOL_SUFFIXES,
 }  # fmt: skip

@@ -28,7 +28,7 @@ OP_CLASSES = (
     "gemm", "convolution", "attention", "recurrent", "elementwise", "reduction", "pooling", "normalization",
     "embedding", "movement", "collective", "input", "host", "unmodelled",
 )  # fmt: skip
-MATRIX = ("gemm", "convolution", "attention")  # classes that the matrix units run
+MATRIX = ("gemm", "convolution", "attention", "recurrent")  # classes that the matrix units run
 STREAMING = (  # classes that memory binds
     "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
 )  # fmt: skip
@@ -60,6 +60,7 @@ INSIDE = "inside=1"  # attributes of a kernel that a library launches within ano
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default
     "gemm": ("m", "n", "k"),
     "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),
+    "recurrent": ("cell", "hidden", "sequences", "timesteps"),
 }
 
 
@@ -275,6 +276,20 @@ CONV_COLUMNS = (
     Column("dilation_h", "integer", "distance of the kernel's points along the height", above=0, default=1),
     Column("dilation_w", "integer", "distance of the kernel's points along the width", above=0, default=1),
 )
+CELLS = ("vanilla", "lstm", "gru")
+RECURRENT_COLUMNS = (
+    Column("cell", "text", "kind of recurrent layer", choices=CELLS),
+    Column("hidden", "integer", "width of a recurrent layer", above=0),
+    Column("sequences", "integer", "sequences in one call of a recurrent layer", above=0),
+    Column("timesteps", "integer", "length of each sequence", above=0),
+    Column(
+        "input_width",
+        "integer",
+        "width of the input that a recurrent layer multiplies with weights, as DeepBench's does not",
+        minimum=0,
+        default=0,
+    ),
+)
 OPERATOR = Column("operator", "text", "what the op computes, one of core/operators.csv")
 RANKS = (
     Column("ranks", "integer", "devices that take part in a collective", above=0),
@@ -332,6 +347,7 @@ WORK = OPS.extend(
     OPERATOR,
     *GEMM_COLUMNS,
     *CONV_COLUMNS,
+    *RECURRENT_COLUMNS,
     ROW_LENGTH,
     *RANKS,
     Column(
@@ -350,7 +366,6 @@ WORK = OPS.extend(
     ),
     Column("growth", "number", "the op's work over what it did in the profile", minimum=0, default=1.0),
 )
-CELLS = ("vanilla", "lstm", "gru")
 CACHES = ("cold", "warm")
 FLAGS = ("beats_bound", "above_peak")
 MEASUREMENTS = Table(
@@ -367,10 +382,7 @@ MEASUREMENTS = Table(
         *CONV_COLUMNS,
         ROW_LENGTH,
         Column("sparsity", "number", "share of zeros in A of a sparse product", minimum=0, default=0),
-        Column("cell", "text", "kind of recurrent layer", choices=CELLS),
-        Column("hidden", "integer", "width of a recurrent layer", above=0),
-        Column("sequences", "integer", "sequences in one call of a recurrent layer", above=0),
-        Column("timesteps", "integer", "length of each sequence", above=0),
+        *RECURRENT_COLUMNS,
         *RANKS,
         Column("bytes", "number", BYTES_OF_OP, "B", minimum=0),
         Column("flop", "number", "arithmetic of a memory-bound op", "FLOP", minimum=0),

@@ -111,6 +111,7 @@ def _coefficient_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
         (("gemm",), "matrix products", coefficients.gemm.source),
         (("convolution",), "convolutions", coefficients.convolution.source),
         (("depthwise",), "depthwise convolutions", coefficients.kernel_priors.depthwise.source),
+        (("recurrent",), "recurrent layers", coefficients.kernel_priors.recurrent.source),
         (STREAMING, "memory-bound ops", coefficients.memory_bound.source),
     ):
         if modelled.isin(op_classes).any():

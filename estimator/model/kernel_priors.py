@@ -50,6 +50,12 @@ class DepthwisePrior(KernelPrior):
     cycles: DepthwiseCycles
 
 
+class RecurrentPrior(KernelPrior):
+    """What a step of a recurrent layer takes beside its product, and how far layers differ from that."""
+
+    start_s: float = Field(ge=0, description="of each step on a GPU [s]; elsewhere none")
+
+
 class UsualPool(File):
     """The sizes of a pool that does not state them."""
 
@@ -79,6 +85,7 @@ class KernelPriors(File):
     memory_bound: KernelPrior
     attention: AttentionPrior
     depthwise: DepthwisePrior
+    recurrent: RecurrentPrior
     pooling: KernelPrior
     batch_normalization: KernelPrior
     activation: KernelPrior

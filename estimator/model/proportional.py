@@ -23,7 +23,6 @@ from estimator.model.arrays import first_met
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import hardware_of
 
-PRODUCTS = (*MATRIX, "recurrent")
 UNKNOWN = "unknown"
 WIDENING = 2.0  # factor by which an interval reaches beyond the ratios
 LEAST_MODELLED = 0.1  # share of a step's time whose modelled times tell of the rest
@@ -38,7 +37,7 @@ def is_host_work(work: pd.DataFrame) -> Flags:
 
 def binding_rate(op_class: pd.Series) -> Names:
     """What binds each op, as far as its class tells: compute, memory, link (of messages) or unknown."""
-    conditions = [op_class.isin(PRODUCTS), op_class.isin(STREAMING), op_class == "collective"]
+    conditions = [op_class.isin(MATRIX), op_class.isin(STREAMING), op_class == "collective"]
     return first_met([np.asarray(each, dtype=bool) for each in conditions], ["compute", "memory", "link"], UNKNOWN)
 
 

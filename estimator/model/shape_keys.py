@@ -16,7 +16,7 @@ from estimator.core.schema import SHAPED_BY, complete, numbers
 from estimator.core.types import Flags, Floats
 from estimator.model.kernels.kernel_model import amounts_per_call
 
-OTHER_SIZES = ("row_length", "hidden", "sequences", "timesteps", "ranks")
+OTHER_SIZES = ("row_length", "hidden", "input_width", "sequences", "timesteps", "ranks")
 MISSING = -1.0  # no size is negative
 SPARE_BITS = 2  # as pandas sums differences of an index's labels
 
@@ -68,10 +68,10 @@ def _conv_sizes(rows: pd.DataFrame) -> Floats:
 
 def _other_sizes(rows: pd.DataFrame, amount: bool) -> list[Floats]:
     """The sizes of ops without matrix dimensions, and their bytes; attention is known by its FLOP too."""
-    matrix, (flop, bytes_moved) = rows["op_class"].isin(SHAPED_BY.keys()).to_numpy(dtype=bool), amounts_per_call(rows)
-    sizes = [np.where(matrix, MISSING, _number(rows, name)) for name in OTHER_SIZES]
+    shaped, (flop, bytes_moved) = rows["op_class"].isin(SHAPED_BY.keys()).to_numpy(dtype=bool), amounts_per_call(rows)
+    sizes = [_number(rows, name) for name in OTHER_SIZES]
     attention = (rows["op_class"] == "attention").to_numpy(dtype=bool)
-    flop_known, bytes_known = attention & ~np.isnan(flop), ~(matrix | np.isnan(bytes_moved) | (not amount))
+    flop_known, bytes_known = attention & ~np.isnan(flop), ~(shaped | np.isnan(bytes_moved) | (not amount))
     return [*sizes, np.where(flop_known, flop.round(), MISSING), np.where(bytes_known, bytes_moved.round(), MISSING)]
 
 

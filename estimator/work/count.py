@@ -18,18 +18,26 @@ from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unknown
 from estimator.core.recall import Recall
+from estimator.core.recurrent_shape import RecurrentShape
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
-from estimator.work.attention import Layer
+from estimator.work.attention import Layer, read_attention
 from estimator.work.casts import moved_sizes
-from estimator.work.dimensions import fill_channels, fill_convolutions, fill_pools, fill_products, uncounted_products
+from estimator.work.dimensions import (
+    fill_channels,
+    fill_convolutions,
+    fill_pools,
+    fill_products,
+    fill_recurrent,
+    uncounted_products,
+)
 from estimator.work.edges import FORMATS
 from estimator.work.layer_passes import complete_layers
-from estimator.work.layers import read_layer
 from estimator.work.messages import count_messages
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.operators.formats import precision_of
+from estimator.work.recurrent import count_recurrent
 from estimator.work.stated_batch import contradicted_batch
 from estimator.work.suspicious_input import times_in_another_unit, unknown_products
 from estimator.work.traffic import Traffic, read_traffic
@@ -69,9 +77,8 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     work = _with_kernel_formats(_with_operators(WORK.conform(ops, where), where))
     work, completed = complete_layers(work)
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
-    layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), read_layer, where)
+    layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), _read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
-    work["op_class"] = work["op_class"].mask(layer & (work["op_class"] != "attention"), "gemm")
     unstated = _unstated_precision_notes(work, workload)
     work["row_length"] = work["row_length"].fillna(_row_lengths(work, parsed_ops))
     work = _mark_reported(_with_formats(work, workload))
@@ -80,10 +87,12 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     work, exact = fill_convolutions(work, parsed_ops, where)
     work = _with_mode_operators(_with_pass_operators(work), workload)
     work = fill_pools(work, parsed_ops, where)
+    work = fill_recurrent(work, parsed_ops, where)
     work = fill_channels(work, parsed_ops, where)
     work = _count_products(work)
     work = _count_convolutions(work, exact)
     work = _count_layers(work, parsed_ops, layers)
+    work = _count_recurrent(work)
     work = _count_streams(work, parsed_ops, where)
     work = _count_copies(work)
     work = count_messages(work, parsed_ops, workload)
@@ -92,6 +101,11 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     suspicious = (*unknown_products(work), *times_in_another_unit(work), *contradicted_batch(work, workload))
     notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
+
+
+def _read_layer(op: shapes.Op) -> Layer | None:
+    """The work of an op that is a whole layer of several products; None for other ops."""
+    return read_attention(op) or count_recurrent(op)
 
 
 def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -194,11 +208,21 @@ def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
 
 
 def _count_layers(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, layers: dict[int, Layer]) -> pd.DataFrame:
-    """WORK with counted attention and recurrent layers, which hold several products."""
+    """WORK with counted attention and recurrent layers that have operands; they hold several products."""
     flop = parsed_ops.spread(layers, lambda layer: layer.flop)
     elements = parsed_ops.spread(layers, lambda layer: layer.elements)
     rows = pd.Series(~np.isnan(flop), index=work.index) & work["m"].isna()
     return _fill(work, rows, flop, elements * itemsizes(work["precision"]), "shapes")
+
+
+def _count_recurrent(work: pd.DataFrame) -> pd.DataFrame:
+    """WORK with counted recurrent layers whose sizes are stated."""
+    rows = (work["op_class"] == "recurrent") & complete(work, SHAPED_BY["recurrent"])
+    if not rows.any():
+        return work
+    shape, passes = RecurrentShape.from_table(work), passes_of(work)
+    bytes_ = passes * shape.bytes(itemsizes(work["precision"]))
+    return _fill(work, rows, passes * shape.flop(), bytes_, "shapes")
 
 
 def _count_streams(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, where: str) -> pd.DataFrame:

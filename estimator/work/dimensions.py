@@ -1,4 +1,6 @@
-"""WORK filled with the dimensions of products, convolutions and pools, and channels, from the ops' descriptions."""
+"""WORK filled with the dimensions of products, convolutions, pools, recurrent layers and channels, from the ops'
+descriptions.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,18 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS
+from estimator.core.schema import CONV_COLUMNS, RECURRENT_COLUMNS
 from estimator.core.types import Floats, Workload
 from estimator.work.channels import read_broadcast, read_normalized, read_sum
 from estimator.work.convolution import read_convolution
 from estimator.work.pooling import read_pool
 from estimator.work.products import Product, factors, readings, resolve_products, stated_product
+from estimator.work.recurrent import read_recurrent
 from estimator.work.shapes import Op, ParsedOps
 
 SIZES = ("batch", "m", "n", "k")
 TEXTS = ("trans_a", "trans_b", "phase")
+FILLED = (*CONV_COLUMNS, *RECURRENT_COLUMNS)
 READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum, "normalization": read_normalized}
 
 
@@ -79,6 +83,12 @@ def fill_pools(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
     return _fill(work, ops, rows, ops.read_each(rows, read_pool, where))
 
 
+def fill_recurrent(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
+    """WORK with the sizes of its recurrent layers."""
+    rows = (work["op_class"] == "recurrent") & work["hidden"].isna() & work["shapes"].notna()
+    return _fill(work, ops, rows, ops.read_each(rows, read_recurrent, where))
+
+
 def fill_channels(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
     """WORK with the channels of ops that broadcast or sum along them, in the column of convolutions."""
     for op_class, read in READ_CHANNELS.items():
@@ -92,7 +102,7 @@ def _fill(
 ) -> pd.DataFrame:
     """WORK with the dimensions of these rows' descriptions, column by column, where it has none."""
     names = {name for known in dimensions.values() for name in known}
-    for name, kind in ((column.name, column.kind) for column in CONV_COLUMNS if column.name in names):
+    for name, kind in ((column.name, column.kind) for column in FILLED if column.name in names):
         if kind == "text":
             values = _texts(ops, {i: str(known[name]) for i, known in dimensions.items() if name in known}, rows)
         else:

@@ -18,9 +18,10 @@ import pandas as pd
 from estimator.core.frameworks import framework_of
 from estimator.core.notes import Note
 from estimator.core.number_formats import FP32_STAND_INS
+from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Layout, Workload
 from estimator.work.layout import MATRIX_FORMATS
-from estimator.work.precision import PRODUCTS, are_products
+from estimator.work.precision import are_products
 
 AUTO = "auto"
 SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; others a program asked for
@@ -41,9 +42,9 @@ class FrameworkDefaults:
 
 
 FRAMEWORKS = {
-    "tensorflow": FrameworkDefaults(PRODUCTS, "converted", library_normalization=True),
-    "torch": FrameworkDefaults(("convolution",), "channels-last", update_tensors=64, separate_biases=True),
-    "jax": FrameworkDefaults(PRODUCTS),
+    "tensorflow": FrameworkDefaults(MATRIX, "converted", library_normalization=True),
+    "torch": FrameworkDefaults(("convolution", "recurrent"), "channels-last", update_tensors=64, separate_biases=True),
+    "jax": FrameworkDefaults(MATRIX),
 }
 
 
@@ -55,13 +56,13 @@ class ProductFormat:
     """
 
     precision: str | None
-    op_classes: tuple[str, ...] = PRODUCTS
+    op_classes: tuple[str, ...] = MATRIX
     only: tuple[str, ...] | None = None
 
     @property
     def covered(self) -> str:
         """The op classes in words."""
-        return "products and convolutions" if "gemm" in self.op_classes else "convolutions"
+        return "products and convolutions" if "gemm" in self.op_classes else "convolutions and recurrent layers"
 
     def changes(self, work: pd.DataFrame) -> bool:
         """Whether products of a WORK table run in other formats, and none in this one.

@@ -44,7 +44,7 @@ def _last_making(work: pd.DataFrame, elements: Floats) -> int:
 
 
 def gradient_elements(work: pd.DataFrame) -> Floats:
-    """Elements of the gradients of parameters that each product or convolution makes."""
+    """Elements of the gradients of parameters that each product, convolution or recurrent layer makes."""
     stated = has_attribute(work, OF_PARAMETERS)
     if not stated.any():
         return np.where(_makes_gradients(work), weights_of(work), 0.0)
@@ -52,15 +52,15 @@ def gradient_elements(work: pd.DataFrame) -> Floats:
 
 
 def _makes_gradients(work: pd.DataFrame) -> Flags:
-    """Products and convolutions whose results are gradients of weights."""
+    """Products, convolutions and recurrent layers whose results are gradients of weights."""
     forward = work[takes_weights(work)]
     weights = {form(pair) for pair in forward[["k", "n"]].dropna().astype("int64").itertuples(index=False, name=None)}
     backward, single = work["phase"].eq("backward").fillna(False), ~(work["batch"] > 1).fillna(False)
     product = (work["op_class"] == "gemm") & backward & single & work[["m", "n"]].notna().all(axis=1)
     results = work.loc[product, ["m", "n"]].astype("int64").itertuples(index=False, name=None)
     product[product] = [form(pair) in weights for pair in results]
-    convolution = (work["op_class"] == "convolution") & work["pass"].isin(["grad_weights", "backward"])
-    return np.asarray(product | convolution, dtype=bool)
+    layer = work["op_class"].isin(["convolution", "recurrent"]) & work["pass"].isin(["grad_weights", "backward"])
+    return np.asarray(product | layer, dtype=bool)
 
 
 def _spread(work: pd.DataFrame) -> Floats:

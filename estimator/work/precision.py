@@ -24,7 +24,6 @@ from estimator.work.operators import normalization_layers, runs_in_executor
 from estimator.work.transformed import Transformed
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
-PRODUCTS = (*MATRIX, "recurrent")
 FP32_OPS = (  # ops that core/operators.csv keeps in fp32, in words
     "softmax", "losses", "normalizations over features", "powers, exponentials and logarithms",
     "sums, products and norms", "moments and normalizations by them",
@@ -35,7 +34,7 @@ def convert_precision(
     work: pd.DataFrame,
     workload: Workload,
     precision: str | None,
-    op_classes: Sequence[str] = PRODUCTS,
+    op_classes: Sequence[str] = MATRIX,
     *,
     only: Sequence[str] | None = None,
     folded: bool = False,

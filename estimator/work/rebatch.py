@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX, complete, numbers
+from estimator.core.schema import CONV_COLUMNS, MATRIX, RECURRENT_COLUMNS, complete, numbers
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
@@ -147,9 +147,10 @@ def _recount(work: pd.DataFrame, sized: pd.DataFrame, workload: Workload, batch:
         sized["work_source"].eq("shapes") & sized["shapes"].notna(),
     )
     counts = {name: sized[name].where(stated) for name in COUNTS}
-    convolved = {column.name: sized[column.name].mask(is_read_again) for column in CONV_COLUMNS}
+    read_sizes = (column.name for column in (*CONV_COLUMNS, *RECURRENT_COLUMNS))
+    sizes = {name: sized[name].mask(is_read_again) for name in read_sizes}
     lengths = sized["row_length"].mask(is_read_again)
-    blank = sized.assign(**counts, **convolved, row_length=lengths).drop(columns="work_source")
+    blank = sized.assign(**counts, **sizes, row_length=lengths).drop(columns="work_source")
     counted = count_work(blank, workload.model_copy(update={"batch_size": batch.after}), workload.name).work
     images = sized["conv_n"].ne(work["conv_n"]).fillna(False) & ~is_read_again & (sized["op_class"] == "convolution")
     flop = counted["flop"].mask(images, work["flop"] / batch.before * batch.after)

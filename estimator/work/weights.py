@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from estimator.core.recurrent_shape import RecurrentShape
 from estimator.core.schema import MATRIX, numbers
 from estimator.core.types import Floats
 from estimator.work.operators import is_temporary, is_update, is_variable
@@ -40,16 +41,17 @@ def weights_taken(work: pd.DataFrame) -> Floats:
 
 
 def weights_of(work: pd.DataFrame) -> Floats:
-    """Elements of the weights, or of their gradients, of each product and convolution."""
+    """Elements of the weights, or of their gradients, of each product, convolution and recurrent layer."""
     kernel = np.prod([numbers(work, name) for name in KERNEL if name != "groups"], axis=0) / numbers(work, "groups")
     forward = takes_weights(work).to_numpy(dtype=bool)
     product = np.where(forward, numbers(work, "k"), numbers(work, "m")) * numbers(work, "n")
-    each = np.where(work["op_class"].eq("convolution").fillna(False), kernel, product)
-    return np.nan_to_num(each) * numbers(work, "calls")
+    of_class = {"convolution": kernel, "recurrent": RecurrentShape.from_table(work).weights()}
+    each = np.select([work["op_class"].eq(name).fillna(False) for name in of_class], list(of_class.values()), product)
+    return np.asarray(np.nan_to_num(each) * numbers(work, "calls"))
 
 
 def weight_forms(work: pd.DataFrame) -> frozenset[Shape]:
-    """The forms of weights: of variables, their updates, and weights of forward products and convolutions."""
+    """The forms of weights: of variables, their updates, and of forward products, convolutions and recurrent layers."""
     rows = work[updates(work) | is_variable(work)]
     texts = pd.concat([rows["shapes"], rows["output_shapes"]]).dropna().unique()
     items = {item for text in texts for item in text.split(";")}
@@ -57,7 +59,16 @@ def weight_forms(work: pd.DataFrame) -> frozenset[Shape]:
     convolutions = (work["op_class"] == "convolution") & work["conv_n"].notna()
     kernels = work.loc[convolutions & ~weights_gradient, KERNEL].fillna(1).astype("int64").drop_duplicates()
     convolved = {form((t, r, s, c // groups, k)) for t, r, s, c, groups, k in kernels.itertuples(index=False)}
-    return frozenset({form(shape) for item in items if (shape := read(item))} | convolved | _sides(work, ("k", "n")))
+    of_variables = {form(shape) for item in items if (shape := read(item))}
+    return frozenset(of_variables | convolved | _recurrent_forms(work) | _sides(work, ("k", "n")))
+
+
+def _recurrent_forms(work: pd.DataFrame) -> set[Shape]:
+    """The forms of the weights of recurrent layers: for state and input apart, and together."""
+    rows = work[work["op_class"].eq("recurrent").fillna(False).to_numpy(dtype=bool) & work["hidden"].notna()]
+    shape = RecurrentShape.from_table(rows)
+    sizes = np.array([shape.gates * shape.hidden, shape.hidden, shape.input_width]).astype(int)
+    return {form((gates, width)) for gates, state, fed in sizes.T.tolist() for width in (state, fed, state + fed)}
 
 
 def activation_forms(work: pd.DataFrame) -> frozenset[Shape]:

@@ -145,13 +145,13 @@ def test_proportional_ops_are_named_the_longest_first() -> None:
 
 
 def test_measured_rows_and_notes_of_a_device_have_notes() -> None:
-    unused = [table(ROW).assign(op_class=name, source="x") for name in ("collective", "recurrent")]
+    unused = [table(ROW).assign(op_class=name, source="x") for name in ("collective", "unmodelled")]
     rows = pd.concat([table(ROW).assign(source=None), *unused])
     found = sentences(PRODUCT, measured=rows, device=KNOWN | {"notes": ["of an early board"]})
     assert found == [
         "toy: measured ops are those of no source given",
         "toy: 1 measured rows state no spread: each time is taken to be within ± 5 %",
-        "toy: measured rows of collective, recurrent are there but not used",
+        "toy: measured rows of collective, unmodelled are there but not used",
         "toy: of an early board",
     ]
 

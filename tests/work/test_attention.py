@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from tests.work.test_layers import counted
+from tests.work.test_recurrent import counted
 
 QKV = "2x4x128x64;2x4x100x64;2x4x100x64"
 SEQUENCE_FIRST = "2x128x4x64;2x100x4x64;2x100x4x64"

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from estimator.core.schema import MATRIX
 from estimator.core.types import Workload
 from estimator.devices import load_device
 from estimator.work.framework_defaults import (
@@ -14,7 +15,6 @@ from estimator.work.framework_defaults import (
     tensors_of_update,
     unit_note,
 )
-from estimator.work.precision import PRODUCTS
 from tests.conftest import make_device
 
 KERAS, TORCH = Workload(name="toy", framework="Keras on TensorFlow"), Workload(name="toy", framework="PyTorch 2.3")
@@ -24,13 +24,13 @@ OWN = Workload(name="toy", framework="our own")
 @pytest.mark.parametrize(
     ("workload", "device", "precision", "op_classes"),
     [
-        (KERAS, "a100", "tf32", PRODUCTS),
-        (KERAS, "v100", None, PRODUCTS),  # has no TF32
-        (TORCH, "h100", "tf32", ("convolution",)),
-        (OWN, "a100", None, PRODUCTS),
-        (KERAS, "epyc-7763", None, PRODUCTS),
-        (OWN, "tpu-v4", "bf16", PRODUCTS),  # has no products in fp32
-        (KERAS.model_copy(update={"precision": "bf16"}), "a100", None, PRODUCTS),
+        (KERAS, "a100", "tf32", MATRIX),
+        (KERAS, "v100", None, MATRIX),  # has no TF32
+        (TORCH, "h100", "tf32", ("convolution", "recurrent")),
+        (OWN, "a100", None, MATRIX),
+        (KERAS, "epyc-7763", None, MATRIX),
+        (OWN, "tpu-v4", "bf16", MATRIX),  # has no products in fp32
+        (KERAS.model_copy(update={"precision": "bf16"}), "a100", None, MATRIX),
     ],
 )
 def test_products_at_auto(workload: Workload, device: str, precision: str | None, op_classes: tuple[str, ...]) -> None:
@@ -38,7 +38,9 @@ def test_products_at_auto(workload: Workload, device: str, precision: str | None
     assert (found.precision, found.op_classes) == (precision, op_classes)
 
 
-@pytest.mark.parametrize(("workload", "words"), [(KERAS, "products and convolutions"), (TORCH, "convolutions")])
+@pytest.mark.parametrize(
+    ("workload", "words"), [(KERAS, "products and convolutions"), (TORCH, "convolutions and recurrent layers")]
+)
 def test_the_classes_of_a_default_in_words(workload: Workload, words: str) -> None:
     assert product_format("auto", workload, load_device("a100")).covered == words
 
@@ -68,7 +70,7 @@ def test_only_single_precision_is_the_frameworks_to_change(
 @pytest.mark.parametrize("asked", [None, "fp32", "fp16"])
 def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) -> None:
     found = product_format(asked, KERAS, load_device("a100"))
-    assert (found.precision, found.op_classes) == (asked, PRODUCTS)
+    assert (found.precision, found.op_classes) == (asked, MATRIX)
 
 
 @pytest.mark.parametrize(

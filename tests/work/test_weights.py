@@ -5,6 +5,7 @@ import pytest
 
 from estimator.core.types import Workload
 from estimator.work import count_work
+from estimator.work.gradients import gradient_elements
 from estimator.work.weights import (
     activation_forms,
     form,
@@ -14,6 +15,7 @@ from estimator.work.weights import (
     takes_weights,
     updates,
     weight_forms,
+    weights_taken,
 )
 from tests.conftest import make_ops
 
@@ -93,6 +95,15 @@ def test_the_kernel_of_a_convolution_is_a_weight() -> None:
     assert weight_forms(work_of(row)) == {(3, 6, 7, 10)}
     turned = work_of(row).assign(attributes="labels=f01b_i01o->01bf")  # a gradient: its channels are the batch
     assert weight_forms(turned) == frozenset()
+
+
+def test_a_recurrent_layer_takes_and_makes_the_weights_of_its_gates() -> None:
+    sizes = {"cell": "gru", "hidden": 5, "input_width": 4, "sequences": 2, "timesteps": 9}
+    row: dict[str, object] = {"op_class": "recurrent", "precision": "fp32", **sizes}
+    work = work_of({**row, "pass": "forward", "phase": "forward"}, {**row, "pass": "backward", "phase": "backward"})
+    assert weight_forms(work) == {(4, 15), (5, 15), (9, 15)}
+    assert weights_taken(work).tolist() == [15 * 9, 0]
+    assert gradient_elements(work).tolist() == [0, 15 * 9]
 
 
 def test_activations_are_what_forward_products_read_and_make() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from estimator.core.library import names
 from estimator.core.operators import CAST, LAUNCH, NARROW, class_of, operators, timed_streams, with_operators
-from estimator.core.schema import MATRIX, SHAPES, UNPOOLED
+from estimator.core.schema import SHAPES, UNPOOLED
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
 from estimator.devices.specs.catalogue import MEASURED_FILES
@@ -153,7 +153,7 @@ def deepbench(device: str) -> pd.DataFrame:
     """The measurable shapes of the DeepBench table shipped for a device."""
     spec = load_device(device)
     shapes = load_measurements(spec, names("devices", MEASURED_FILES)[spec.name])[SHAPE_COLUMNS]  # not a framework's
-    shapes = shapes[shapes["op_class"].isin([*MATRIX, *UNPOOLED])]
+    shapes = shapes[shapes["op_class"].isin(["gemm", "convolution", *UNPOOLED])]
     return shapes.drop_duplicates(ignore_index=True)
 
 

@@ -49,6 +49,7 @@ CONVOLUTION: Names = (
 RECURRENT: Names = (
     (r"type|cell(_type)?|(recurrent_)?layer_type", "cell"), (r"hidden(_(units|size))?", "hidden"),
     (r"n|batch(_?size)?", "sequences"), (r"t|time_?steps", "timesteps"),
+    (r"input(_(width|units|size))?", "input_width"),
 )  # fmt: skip
 COLLECTIVE: Names = (
     (r"#_of_floats|(num_|n_)?floats|size_#_of_floats", "floats"), (r"bytes(_transferred)?", "bytes"),

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import CONV_COLUMNS, DEFAULTS, GEMM_COLUMNS, MATRIX
+from estimator.core.schema import CONV_COLUMNS, DEFAULTS, GEMM_COLUMNS, MATRIX, RECURRENT_COLUMNS
 from estimator.core.units import and_more
 
 SPREAD_LIMIT = 1.5  # ratio of the times of one shape above which a note is made
 SHAPE_COLUMNS = [
     "op_class", "operator", "precision", *(column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)), "row_length",
-    "sparsity", "cell", "hidden", "sequences", "timesteps", "ranks", "bytes", "flop", "cache",
+    "sparsity", *(column.name for column in RECURRENT_COLUMNS), "ranks", "bytes", "flop", "cache",
 ]  # fmt: skip
 KIND_COLUMNS = ["op_class", "precision", "cache", "kernel", "sparse"]  # rows of one kind must have the same conditions
 CONDITION_COLUMNS = ["library", "clock", "threads", "accumulate"]

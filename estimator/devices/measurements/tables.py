@@ -22,11 +22,7 @@ from estimator.devices.measurements.suspicious_rows import SuspiciousRows
 from estimator.devices.specs.catalogue import measurements_paths
 
 MAX_ROWS = 100_000  # of a table for predictions; a DeepBench table has about a thousand
-NEEDED_COLUMNS = {
-    **SHAPED_BY,
-    "recurrent": ("cell", "hidden", "sequences", "timesteps"),
-    "collective": ("ranks", "bytes"),
-}
+NEEDED_COLUMNS = {**SHAPED_BY, "collective": ("ranks", "bytes")}
 
 _TABLES = Recall()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.types import DeviceSpec, Flags
-from estimator.model.kernels import attention, collectives, convolutions, depthwise, products, streams
+from estimator.model.kernels import attention, collectives, convolutions, depthwise, products, recurrent, streams
 from estimator.model.kernels.kernel_model import KernelModel
 
 KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op is used
@@ -16,6 +16,7 @@ KERNEL_MODELS: dict[str, KernelModel] = {  # the first model that matches an op 
     "depthwise": depthwise.DEPTHWISE,
     "convolution": convolutions.CONVOLUTION,
     "attention": attention.ATTENTION,
+    "recurrent": recurrent.RECURRENT,
     "pooling": streams.POOLING,
     "batch-normalization": streams.BATCH_NORMALIZATION,
     "activation": streams.ACTIVATION,

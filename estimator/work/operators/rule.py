@@ -21,8 +21,8 @@ class Rule:
 
     ``names`` is a regular expression of whole names; the first rule that matches decides. ``operands`` gives the role
     of each operand in the framework's order: image, weights and output of a convolution or pool, or their sizes;
-    summand, a and b of a product; queries, keys and values of attention; input and weights of a recurrent layer; "" for
-    others.
+    summand, a and b of a product; queries, keys and values of attention; input, state and weights of a recurrent
+    layer; "" for others.
     """
 
     operator: str

@@ -10,7 +10,7 @@ CONVOLUTION = r"((mkldnn|cudnn|miopen|slow|thnn)_)?conv(olution\w*|_?(transpose|
 ADDED = ("summand", "a", "b")
 BACKWARD, OF_LIBRARY = ("output", "image", "weights"), ("image", "output", "weights")
 ATTENDED_GRAD = ("", *ATTENDED)
-LAYER = ("input", "weights", "weights")
+LAYER = ("input", "weights", "weights", "", "", "state")
 IN_PLACE = r"aten::\w+_"  # writes its first operand
 
 OWN = "aten::"  # begins the names of PyTorch's own ops

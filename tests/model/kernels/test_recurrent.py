@@ -1,0 +1,78 @@
+"""What one call of a recurrent layer takes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from estimator.core.schema import WORK
+from estimator.core.types import DeviceSpec
+from estimator.devices import load_device
+from estimator.model.coefficients import shipped
+from estimator.model.kernels.kernel_model import BusyTime, KernelInputs
+from estimator.model.kernels.registry import KERNEL_MODELS
+from tests.conftest import make_measurements
+from tests.model.toy import predict_on
+
+H100 = load_device("h100")
+START_S = shipped().kernel_priors.recurrent.start_s
+LAYER = {
+    "op_class": "recurrent", "operator": "recurrent", "precision": "bf16", "pass": "forward", "cell": "lstm",
+    "hidden": 1024, "input_width": 1024, "sequences": 64, "timesteps": 128,
+}  # fmt: skip
+
+
+def busy(device: DeviceSpec = H100, **fields: object) -> BusyTime:
+    rows = pd.DataFrame([LAYER | fields])
+    return KERNEL_MODELS["recurrent"].busy_time(KernelInputs.on_device(rows, device, shipped()))
+
+
+def product_s(m: int, n: int, k: int) -> float:
+    rows = pd.DataFrame([{"op_class": "gemm", "precision": "bf16", "batch": 1, "m": m, "n": n, "k": k}])
+    return KERNEL_MODELS["gemm"].busy_time(KernelInputs.on_device(rows, H100, shipped())).time_s.item()
+
+
+def test_each_step_takes_its_product_and_a_start() -> None:
+    step = product_s(4096, 64, 1024) + START_S
+    assert busy().time_s.item() == pytest.approx(128 * step + product_s(4096, 64 * 128, 1024))
+    assert busy(timesteps=256, input_width=0).time_s.item() == pytest.approx(256 * step)
+
+
+def test_backward_is_both_gradients() -> None:
+    both, *each = (busy(H100, **{"pass": name}) for name in ("backward", "grad_input", "grad_weights"))
+    for name in ("time_s", "serial_s", "lower_bound_s"):
+        assert getattr(both, name) == pytest.approx(sum(getattr(one, name) for one in each))
+
+
+def test_a_processor_starts_no_kernels() -> None:
+    device = load_device("epyc-7763")
+    times = [busy(device, precision="fp32", timesteps=count, input_width=0).time_s.item() for count in (1, 1000)]
+    assert times[1] == pytest.approx(1000 * times[0])
+    own, gpu = (busy(each, precision="fp32", timesteps=1, sequences=1, hidden=16) for each in (device, H100))
+    assert own.time_s < START_S < gpu.time_s
+    assert busy(device, precision="fp32").time_s > busy(device, precision="fp32").lower_bound_s
+
+
+def test_passes_are_kinds_of_their_own() -> None:
+    passes = ("forward", "grad_input", "backward", "grad_weights", None)
+    rows = pd.DataFrame([LAYER | {"pass": name} for name in passes])
+    model, inputs = KERNEL_MODELS["recurrent"], KernelInputs.on_device(rows, H100, shipped())
+    found = model.features(inputs, model.busy_time(inputs))
+    assert found.kind.tolist() == [0, 1, 1, 2, 0]
+    assert found.coordinates[0] == pytest.approx([*np.log2([4, 1024, 64, 128]), 0, 0])
+
+
+def test_a_measured_layer_takes_its_time_and_corrects_others() -> None:
+    rows = pd.DataFrame([LAYER, LAYER | {"timesteps": 120}, LAYER | {"input_width": 512}])
+    work = WORK.conform(rows.assign(op="layer", calls=1.0, time_s=1e-3), "toy")
+    measured = make_measurements(rows.iloc[:1].assign(time_s=1.0, device="h100"))
+    without, found = (predict_on(work, H100, table).ops for table in (measured.iloc[:0], measured))
+    assert found["method"].tolist() == ["measured", "interpolated", "interpolated"]
+    assert found["target_time_s"].iloc[0] == pytest.approx(1.0)
+    assert (found["target_time_s"] > 5 * without["target_time_s"]).all()
+
+
+def test_layers_of_known_amounts_alone_are_other_matrix_work() -> None:
+    rows = pd.DataFrame([{"op_class": "recurrent", "operator": "recurrent", "precision": "bf16", "flop": 1e12,
+                          "bytes": 1e9, "op": "layer", "calls": 1.0, "time_s": 1e-3}])  # fmt: skip
+    found = predict_on(WORK.conform(rows, "toy"), H100, make_measurements(rows.iloc[:0])).ops
+    assert found["method"].tolist() == ["roofline"]
