@@ -148,12 +148,13 @@ ACTIVATIONS = {  # by evidence
 def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, float]) -> tuple[StepTensors, Variables]:
     """One device's share of tensors and variables, where a parallel training divides each part by its number.
 
-    Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018).
+    Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018). Of
+    weights that many ops use, as the steps of a recurrent layer do, gradients are summed as they are made.
     """
     part = {name: divisors.get(name, 1.0) for name in MEMORY_PARTS}
     kept = variables.gradients / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
     return (
-        replace(tensors, gradients=tensors.gradients / part["gradients"]),
+        replace(tensors, gradients=np.minimum(tensors.gradients, variables.gradients) / part["gradients"]),
         Variables(
             variables.parameters / part["parameters"],
             variables.optimizer / part["optimizer"] + kept,

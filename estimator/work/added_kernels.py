@@ -1,4 +1,4 @@
-"""Kernels that the target's library runs with an op, as rows of WORK behind all others."""
+"""Kernels that the target's library adds, as rows of WORK behind all others, and rows that it does not run."""
 
 from __future__ import annotations
 
@@ -31,3 +31,9 @@ def kernels_of(ops: pd.DataFrame, suffix: str, operator: str | pd.Series, **colu
 def append(work: pd.DataFrame, kernels: pd.DataFrame) -> pd.DataFrame:
     """WORK with these rows behind all others."""
     return WORK.conform(pd.concat([work, kernels], ignore_index=True), "added kernels")
+
+
+def without_work(work: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
+    """WORK in which these rows have no calls and traffic; their times stay the source's."""
+    amounts = {name: work[name].mask(rows, 0.0) for name in ("calls", "flop", "bytes")}
+    return work.assign(**amounts, intensity=work["intensity"].mask(rows))

@@ -20,6 +20,7 @@ from estimator.core.notes import Note, with_code
 from estimator.core.operators import CAST, benchmark_kernels
 from estimator.core.schema import STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
+from estimator.work.added_kernels import without_work
 from estimator.work.edges import FORMATS
 from estimator.work.format_changes import WIDE, Formats, casts_between
 from estimator.work.operators import is_loss_scaling, runs_in_executor
@@ -103,7 +104,7 @@ def remove_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     is_removed = work["op_class"].isin(STREAMING) & (is_cast | work[FORMATS].isin(MIXED).all(axis=1))
     removed = [f"{int(is_removed.sum())} casts between formats are gone"] if is_removed.any() else []
     notes = with_code("casts", (*removed, f"updates and what else the profile has in {WIDE} stay as they are"))
-    return _without(work, is_removed), notes
+    return without_work(work, is_removed), notes
 
 
 def remove_loss_scaling(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
@@ -116,13 +117,7 @@ def remove_loss_scaling(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, .
     if not scaling.any():
         return work, ()
     text = f"{int(scaling.sum())} op(s) of loss scaling are gone: only fp16 needs it"
-    return _without(work, scaling), (Note("loss-scaling", text),)
-
-
-def _without(work: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
-    """WORK in which these rows have no calls and traffic; their times stay the source's."""
-    amounts = {name: work[name].mask(rows, 0.0) for name in ("calls", "flop", "bytes")}
-    return work.assign(**amounts, intensity=work["intensity"].mask(rows))
+    return without_work(work, scaling), (Note("loss-scaling", text),)
 
 
 def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[Use, ...]:

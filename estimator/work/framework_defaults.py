@@ -31,7 +31,8 @@ SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; o
 class FrameworkDefaults:
     """The op classes whose fp32 products run in TF32, the layout of images in the library, whether the library has a
     kernel for a batch normalization that runs op by op on a processor, how many tensors an accelerator's kernel of the
-    optimizer's update takes, and whether a GPU adds the biases of convolutions by kernels of their own.
+    optimizer's update takes, whether a GPU adds the biases of convolutions by kernels of their own, and whether it
+    has a library for recurrent layers that run op by op on a processor.
     """
 
     tf32_classes: tuple[str, ...] = ()
@@ -39,11 +40,14 @@ class FrameworkDefaults:
     library_normalization: bool = False
     update_tensors: int = 1
     separate_biases: bool = False
+    library_layers: bool = False
 
 
 FRAMEWORKS = {
     "tensorflow": FrameworkDefaults(MATRIX, "converted", library_normalization=True),
-    "torch": FrameworkDefaults(("convolution", "recurrent"), "channels-last", update_tensors=64, separate_biases=True),
+    "torch": FrameworkDefaults(
+        ("convolution", "recurrent"), "channels-last", update_tensors=64, separate_biases=True, library_layers=True
+    ),
     "jax": FrameworkDefaults(MATRIX),
 }
 
@@ -101,6 +105,11 @@ def image_layout(asked: Layout, workload: Workload, target: DeviceSpec, *, has_t
 def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:
     """Whether the framework adds the biases of convolutions by kernels of their own on the target."""
     return _defaults(workload).separate_biases and target.is_gpu
+
+
+def has_library_layers(workload: Workload, target: DeviceSpec) -> bool:
+    """Whether the framework runs recurrent layers by a library on the target, which a processor may run op by op."""
+    return _defaults(workload).library_layers and target.is_gpu
 
 
 def has_library_normalization(workload: Workload, target: DeviceSpec) -> bool:

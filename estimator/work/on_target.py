@@ -12,6 +12,7 @@ from estimator.core.types import DeviceSpec, Fusion, Profile, RunPlan, Workload
 from estimator.work.convolution_biases import separate_biases
 from estimator.work.count import count_work
 from estimator.work.framework_defaults import (
+    has_library_layers,
     has_library_normalization,
     has_separate_biases,
     image_layout,
@@ -20,6 +21,7 @@ from estimator.work.framework_defaults import (
     unit_note,
 )
 from estimator.work.fusion import fuse
+from estimator.work.joined_layers import join_layers
 from estimator.work.layout import convert_layout, ran_on_matrix_units
 from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks, states_ranks
 from estimator.work.normalization import merge_normalizations
@@ -61,7 +63,12 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
-    joined = join_updates(merged.work, tensors_of_update(workload, target) if from_processor else 1)
+    layers = join_layers(
+        merged.work,
+        by_library=from_processor and has_library_layers(workload, target),
+        batch_ratio=(plan.batch or 1) / (workload.batch_size or 1) if resized.changed else 1.0,
+    )
+    joined = join_updates(layers.work, tensors_of_update(workload, target) if from_processor else 1)
     separate = from_processor and has_separate_biases(workload, target)
     converted = convert_precision(
         joined.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
@@ -74,7 +81,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     is_other = profile.ran and (resized.changed or all_trainings.changed)
     of_profile = replace(plan, batch=None, trainings=1)
 
-    transforms = (resized, merged, joined, converted, split, fused, laid_out, all_trainings)
+    transforms = (resized, merged, layers, joined, converted, split, fused, laid_out, all_trainings)
     return WorkOnTarget(
         profiled=addressed.work,
         work=all_trainings.work,

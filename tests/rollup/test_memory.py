@@ -69,6 +69,11 @@ def test_notes_of_variables_and_of_the_evidence_go_along() -> None:
     assert [note.code for note in use.notes] == ["parameters-counted", "activations-by", "memory-without-device"]
 
 
+def test_gradients_of_weights_that_many_ops_use_are_summed() -> None:
+    own, _ = memory.divide(tensors(0.0, gradients=1e12), VARIABLES, {})
+    assert own.gradients.max() == VARIABLES.gradients
+
+
 def test_a_split_divides_its_parts_alone() -> None:
     whole, split = use_of(card(80e9)), use_of(card(80e9), DeviceShare({"optimizer": 8, "parameters": 4}))
     assert split.parts["optimizer"][0] == 1e9

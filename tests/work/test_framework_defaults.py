@@ -8,6 +8,7 @@ from estimator.core.types import Workload
 from estimator.devices import load_device
 from estimator.work.framework_defaults import (
     FRAMEWORKS,
+    has_library_layers,
     has_library_normalization,
     has_separate_biases,
     image_layout,
@@ -95,6 +96,14 @@ def test_images_at_auto(workload: Workload, device: str, layout: str, of_transpo
 )
 def test_who_adds_the_biases_of_convolutions(workload: Workload, device: str, separate: bool) -> None:
     assert has_separate_biases(workload, load_device(device)) is separate
+
+
+@pytest.mark.parametrize(
+    ("workload", "device", "by_library"),
+    [(TORCH, "v100", True), (TORCH, "epyc-7763", False), (TORCH, "tpu-v4", False), (KERAS, "v100", False)],
+)
+def test_who_runs_recurrent_layers_by_a_library(workload: Workload, device: str, by_library: bool) -> None:
+    assert has_library_layers(workload, load_device(device)) is by_library
 
 
 @pytest.mark.parametrize("written", ["SM", "sm", "Cu"])

@@ -11,6 +11,7 @@ from estimator.devices import load_device
 from estimator.work import WorkOnTarget, work_on_target
 from estimator.work.layout import TRANSPOSES
 from tests.conftest import make_device, make_ops
+from tests.work.test_joined_layers import OPS as LAYERS
 
 TARGET = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"})
 
@@ -61,3 +62,18 @@ def test_a_gpu_that_ran_convolutions_on_matrix_units_has_their_transposes(
     assert any(name.endswith(TRANSPOSES) for name in found.work["op"]) is transposes
     needless = [note for note in found.notes if note.text.startswith("no convolution is transposed")]
     assert bool(needless) is (layout == "channels-last" and not transposes)
+
+
+@pytest.mark.parametrize(
+    ("device", "from_processor", "joined"), [("h100", True, True), ("h100", False, False), ("epyc-7763", True, False)]
+)
+def test_recurrent_layers_of_a_processor_are_one_op_on_a_gpu(device: str, from_processor: bool, joined: bool) -> None:
+    """At another batch they have as many more sequences, and run in the format that is asked for."""
+    ops = OPS.conform(make_ops(*LAYERS), "toy")
+    profile = Profile(ops, Workload(name="toy", framework="PyTorch 2.3", batch_size=2), None, "toy")
+    plan = RunPlan("toy", precision="fp16" if joined else None, batch=16)
+    found = work_on_target(profile, plan, load_device(device), from_processor=from_processor)
+    added = found.work[found.work["op_class"] == "recurrent"]
+    assert added["sequences"].tolist() == [16] * 4 * joined
+    assert set(added["precision"]) == ({"fp16"} if joined else set())
+    assert (found.work["calls"].iloc[1] == 0) == joined

@@ -43,6 +43,7 @@ from estimator.profiles.kineto.devices import (
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
+from estimator.profiles.kineto.recurrent_layers import NO_LAYER, describe_part, layer_kinds
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import Steps, busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
@@ -138,7 +139,8 @@ class _Rows:
     """The rows of OPS as numbers.
 
     Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase,
-    piece of the op's work, and message (NOTHING: none). Each line of ``amounts`` holds calls, time [ps] and bytes.
+    piece of the op's work, message (NOTHING: none), and recurrent layer that a processor ran op by op (NO_LAYER: none),
+    as its kind of op. Each line of ``amounts`` holds calls, time [ps] and bytes.
     ``of_event`` is the line of each event; ``tracked`` tells whether it is a call that autograd tracks.
     """
 
@@ -152,9 +154,8 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     kind = trace.ops["kind"][in_steps]
     on_no_device, ones = np.full_like(kind, -1), np.ones_like(kind)
     piece = np.where(nest.dispatch[in_steps], NO, EVERY)
-    row_of_op, keys = _number_lines(
-        kind, on_no_device, on_no_device, nest.phase[in_steps], piece, np.full_like(kind, NOTHING)
-    )
+    nothing, layer = np.full_like(kind, NOTHING), layer_kinds(trace, nest)[in_steps]
+    row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece, nothing, layer)
     amounts = _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones)
     rows = _Rows(keys, amounts, row_of_op, autograd.tracked(trace, nest)[in_steps])
     return _in_program_order(rows, trace.ops["start"][in_steps])
@@ -167,7 +168,9 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     kind, phase = np.full_like(share.op, -1), np.full_like(share.op, UNKNOWN)
     kind[has_op], phase[has_op] = trace.ops["kind"][share.op[has_op]], nest.phase[share.op[has_op]]
     sent = messages_of_events(trace, launches)
-    row_of_event, keys = _number_lines(kind, device["name"], device["lane"], phase, share.piece, sent)
+    row_of_event, keys = _number_lines(
+        kind, device["name"], device["lane"], phase, share.piece, sent, np.full_like(kind, NO_LAYER)
+    )
     sizes = np.array([message.bytes for message in trace.messages] + [0], dtype=np.int64)  # NOTHING is the last one
     moved_bytes = np.clip(np.where(sent == NOTHING, device["bytes"], sizes[sent]), 0, MOST_BYTES)
     amounts = _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes)
@@ -230,7 +233,7 @@ def _table(trace: Trace, rows: _Rows) -> tuple[pd.DataFrame, Integers]:
 def _descriptions(trace: Trace, rows: _Rows) -> Iterator[tuple[int, tuple[object, ...]]]:
     """Yield the row number and (number of pieces, *DESCRIBED) for each piece of each row's work."""
     calls, names, streams, messages = list(trace.calls), list(trace.names), list(trace.streams), list(trace.messages)
-    for row, (kind, name, lane, phase, piece, sent) in enumerate(rows.keys.tolist()):
+    for row, (kind, name, lane, phase, piece, sent, layer) in enumerate(rows.keys.tolist()):
         kernel = names[name] if name >= 0 else None
         call = calls[kind] if kind >= 0 else Call(str(kernel))
         message = messages[sent] if sent != NOTHING else Message()
@@ -240,6 +243,8 @@ def _descriptions(trace: Trace, rows: _Rows) -> Iterator[tuple[int, tuple[object
         for work in pieces:
             if sent != NOTHING:
                 work = _sent(message, work)
+            if layer != NO_LAYER:
+                work = describe_part(call, layer, is_layer=kind == layer, work=work)
             if work.precision == "fp32" and TF32.search(kernel or ""):
                 work = work._replace(precision="tf32")
             names_of_op = (call.name or UNNAMED, op_type or UNNAMED, kernel)

@@ -1,0 +1,89 @@
+"""Recurrent layers that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
+
+PyTorch calls cuDNN or MIOpen for such a layer on a GPU: one op for all steps of the sequence (ATen, native/RNN.cpp).
+The profile marks the layer and the ops that are its parts. Parts get no calls and no work. A row is added for each
+layer of a stack and each direction: forward and, in training, backward.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from estimator.core.notes import Note
+from estimator.core.recurrent_shape import RecurrentShape
+from estimator.core.types import itemsizes
+from estimator.work import shapes
+from estimator.work.added_kernels import append, kernels_of, without_work
+from estimator.work.recurrent import CELLS
+from estimator.work.transformed import Transformed
+
+LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the layer's number
+PASSES = {"forward": ("recurrent", 1.0), "backward": ("recurrent_grad", 2.0)}  # operator, and passes over weights
+Sizes = dict[str, int | str]
+
+
+def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.0) -> Transformed:
+    """WORK whose recurrent layers of many ops are one op each; WORK itself unless they run ``by_library``.
+
+    Args:
+        by_library: Whether the target's framework has a library for them.
+        batch_ratio: The target's batch over that of the profile: each layer has so many times the sequences.
+    """
+    number, part = (work["attributes"].str.extract(pattern)[0] for pattern in (LAYER, PART))
+    if not by_library or number.isna().all():
+        return Transformed(work, changed=False)
+    stacks = {row: stack for row in work.index[number.notna()] if (stack := stack_of(work["shapes"][row]))}
+    parts, backward = part.isin(number[list(stacks)]), work["phase"].eq("backward").fillna(False)
+    trained = set(part[parts & backward])
+    added = [
+        _kernels(work.loc[[row]], stack, batch_ratio, trains=number[row] in trained and not backward[row])
+        for row, stack in stacks.items()
+    ]
+    if not added:
+        return Transformed(work, changed=False)
+    out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), pd.concat(added))
+    text = (
+        f"{int(parts.sum())} ops of recurrent layers are {len(out) - len(work)} ops of the target's library, "
+        "which run all steps of the sequence"
+    )
+    return Transformed(out, changed=True, notes=(Note("layers-joined", text),))
+
+
+def stack_of(text: str) -> list[Sizes]:
+    """The sizes of each layer and direction of a call, from its operands; none where they tell too little.
+
+    Operands are the input and the states of all layers, of three dimensions each; of each layer and direction the
+    weights of the input and those of the state; and biases. The input's product of sizes tells the steps.
+    """
+    known = [shape for shape in shapes.read_shapes(text if isinstance(text, str) else "", None) if shape and all(shape)]
+    tensors, matrices = ([shape for shape in known if len(shape) == count] for count in (3, 2))
+    if len(tensors) < 2 or len(matrices) != 2 * tensors[1][0]:
+        return []
+    (*samples, _), (_, sequences, hidden) = tensors[:2]
+    timesteps, left = divmod(math.prod(samples), sequences)
+    pairs = list(zip(matrices[::2], matrices[1::2], strict=True))
+    fits = all(a[0] == b[0] and b[1] == hidden and b[0] % hidden == 0 and b[0] // hidden in CELLS for a, b in pairs)
+    if left or not fits:
+        return []
+    sizes = {"hidden": hidden, "sequences": sequences, "timesteps": timesteps}
+    return [{"cell": CELLS[b[0] // hidden], **sizes, "input_width": a[1]} for a, b in pairs]
+
+
+def _kernels(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *, trains: bool) -> pd.DataFrame:
+    """The rows of one layer's library calls, forward and, where it ``trains``, backward."""
+    ops = pd.concat([layer] * len(stack)).reset_index(drop=True)
+    if len(stack) > 1:
+        ops["op"] += (ops.index + 1).map(" {}".format)
+    sizes = pd.DataFrame(stack)
+    sizes["sequences"] = (sizes["sequences"] * batch_ratio).round().astype("int64")
+    shape = RecurrentShape.from_table(sizes)
+    rows = []
+    for step_pass, (operator, passes) in PASSES.items():
+        amounts = passes * shape.flop(), passes * shape.bytes(itemsizes(ops["precision"]))
+        flop, bytes_ = (amount * ops["calls"] for amount in amounts)
+        columns = {**sizes, "pass": step_pass, "flop": flop, "bytes": bytes_}
+        rows.append(kernels_of(ops, f" {step_pass}", operator, **columns))
+    return pd.concat([rows[0], rows[1].assign(phase="backward")] if trains else rows[:1])

@@ -1,0 +1,69 @@
+"""Which ops of a trace of a processor are parts of a recurrent layer."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tests.profiles.kineto.events import Event, event, kernel, launch, read
+from tests.profiles.kineto.test_autograd import MM, op
+
+LAYER: dict[str, Any] = {
+    "Input Dims": [[3, 2, 4], [1, 2, 8], [[8, 4], [8, 8], [8], [8]], [], []],
+    "Input type": ["float", "float", "TensorList", "Scalar", "Scalar"],
+}
+STATE: dict[str, Any] = {"Input Dims": [[2, 8]], "Input type": ["float"]}
+
+
+def gradient(ts: float, name: str, sequence: int) -> tuple[Event, Event]:
+    """What autograd runs for an op of the forward pass, with an op inside."""
+    node = event(f"autograd::engine::evaluate_function: {name}", ts, 8, **{"Sequence number": sequence})
+    return node, event("aten::neg", ts + 2, 4, **STATE)
+
+
+BEFORE = op("aten::mm", 0, 4, **MM)
+INSIDE = (op("aten::rnn_tanh", 10, 5, 30, **LAYER), op("aten::addmm", 12, 5, **MM), op("aten::tanh", 20, 6, **STATE))
+BEHIND = op("aten::mm", 50, 7, **MM)
+BACKWARD = (*gradient(60, "MmBackward0", 7), *gradient(70, "TanhBackward0", 6), *gradient(80, "AddmmBackward0", 5),
+            *gradient(90, "MmBackward0", 4))  # fmt: skip
+
+
+def attributes(path: Path, *events: Event) -> pd.Series:
+    """The attributes of each row by the op's name and start."""
+    ops = read(path, *events).ops
+    return ops["attributes"].set_axis(ops["op"].str.removeprefix("autograd::engine::evaluate_function: ")).fillna("")
+
+
+def test_the_ops_of_a_layer_and_of_its_gradients_are_its_parts(tmp_path: Path) -> None:
+    found = attributes(tmp_path, BEFORE, *INSIDE, BEHIND, *BACKWARD)
+    number = found["aten::rnn_tanh"].partition("layer=")[2]
+    assert found["aten::rnn_tanh"] == f"dispatch=1;layer={number}"
+    part = f"part_of_layer={number}"
+    is_part = found.str.contains(part, regex=False)
+    assert is_part[["aten::addmm", "aten::tanh", "TanhBackward0", "AddmmBackward0"]].all()
+    assert not is_part[["aten::mm", "MmBackward0"]].any()
+    assert is_part["aten::neg"].tolist() == [False, True]  # inside the gradients of other ops, and of the layer's
+
+
+def test_the_layer_keeps_its_operands(tmp_path: Path) -> None:
+    ops = read(tmp_path, BEFORE, *INSIDE, BEHIND).ops.set_index("op")
+    assert ops["shapes"]["aten::rnn_tanh"] == "3x2x4;1x2x8;8x4;8x8;8;8"
+    assert ops["calls"]["aten::rnn_tanh"] == 1
+
+
+def test_a_layer_that_a_library_runs_has_no_parts(tmp_path: Path) -> None:
+    library = op("aten::mkldnn_rnn_layer", 12, 5, **STATE)
+    found = attributes(tmp_path, BEFORE, op("aten::lstm", 10, 5, 30, **LAYER), library, BEHIND)
+    assert not found.str.contains("layer=").any()
+
+
+def test_kernels_of_a_device_are_no_parts(tmp_path: Path) -> None:
+    ran = kernel("cudnn::rnn", 40, 5, correlation=1)
+    found = attributes(tmp_path, BEFORE, *INSIDE, launch(13, 1), ran, BEHIND)
+    assert not found.str.contains("layer=").any()
+
+
+def test_a_layer_without_numbers_of_autograd_has_forward_parts(tmp_path: Path) -> None:
+    plain = [{**each, "args": {k: v for k, v in each["args"].items() if k != "Sequence number"}} for each in INSIDE]
+    found = attributes(tmp_path, BEFORE, *plain, BEHIND, *BACKWARD)
+    assert found[found.str.contains("part_of_layer=")].index.tolist() == ["aten::addmm", "aten::tanh"]

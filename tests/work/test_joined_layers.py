@@ -1,0 +1,95 @@
+"""Recurrent layers that a processor ran op by op, as a library runs them."""
+
+import pandas as pd
+import pytest
+
+from estimator.core.types import Workload
+from estimator.work import count_work
+from estimator.work.joined_layers import join_layers, stack_of
+from tests.conftest import make_ops
+
+TOY = Workload(name="toy", batch_size=2, precision="fp32")
+GRU = "3x2x4;2x2x8;24x4;24x8;24;24;24x8;24x8;24;24"  # two layers of width 8, over 3 steps of 2 sequences
+PART = {"attributes": "part_of_layer=7", "shapes": "2x8;2x8"}
+OPS: tuple[dict[str, object], ...] = (
+    {"op_type": "aten::gru", "shapes": GRU, "attributes": "dispatch=1;layer=7", "phase": "forward", "calls": 2.0},
+    {"op_type": "aten::add", **PART, "phase": "forward", "calls": 6.0},
+    {"op_type": "aten::something", **PART, "phase": "backward", "calls": 3.0},
+    {"op_type": "aten::add", "shapes": "2x8;2x8", "phase": "forward", "calls": 1.0},
+)
+
+
+def joined(*ops: dict[str, object], batch_ratio: float = 1.0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows as they were, and the rows that the library adds."""
+    work = count_work(make_ops(*ops), TOY).work
+    out = join_layers(work, by_library=True, batch_ratio=batch_ratio).work
+    return out.iloc[: len(work)], out.iloc[len(work) :]
+
+
+def test_parts_have_no_work_and_others_stay() -> None:
+    before, _ = joined(*OPS)
+    assert before["calls"].tolist() == [2, 0, 0, 1]
+    assert before["growth"].fillna(1.0).tolist() == [1, 0, 0, 1]  # of no known kind: their time goes by it
+    assert before["bytes"].tolist()[1:] == [0, 0, 3 * 4 * 16]
+    assert before["time_s"].tolist() == [1e-3] * 4
+
+
+def test_each_layer_of_a_stack_is_an_op_of_either_pass() -> None:
+    _, added = joined(*OPS)
+    columns = ["op", "operator", "pass", "phase", "cell", "hidden", "input_width", "sequences", "timesteps", "calls"]
+    assert added[columns].to_numpy().tolist() == [
+        ["op0 1 forward", "recurrent", "forward", "forward", "gru", 8, 4, 2, 3, 2],
+        ["op0 2 forward", "recurrent", "forward", "forward", "gru", 8, 8, 2, 3, 2],
+        ["op0 1 backward", "recurrent_grad", "backward", "backward", "gru", 8, 4, 2, 3, 2],
+        ["op0 2 backward", "recurrent_grad", "backward", "backward", "gru", 8, 8, 2, 3, 2],
+    ]
+    assert added["flop"].tolist() == [
+        2 * 2 * 24 * 12 * 6,
+        2 * 2 * 24 * 16 * 6,
+        4 * 2 * 24 * 12 * 6,
+        4 * 2 * 24 * 16 * 6,
+    ]
+    assert (added["op_class"] == "recurrent").all()
+    assert (added["time_s"] == 0).all()
+
+
+def test_inference_has_no_backward_pass() -> None:
+    _, added = joined(OPS[0], OPS[1])
+    assert added["pass"].tolist() == ["forward", "forward"]
+
+
+def test_a_layer_computed_again_in_the_backward_pass_has_one_gradient() -> None:
+    again = {**OPS[0], "phase": "backward", "op": "again"}
+    _, added = joined(OPS[0], *OPS[1:3], again)
+    assert added["pass"].tolist() == ["forward", "forward", "backward", "backward", "forward", "forward"]
+    assert added["phase"].tolist() == ["forward", "forward", *["backward"] * 4]
+
+
+def test_another_batch_has_more_sequences() -> None:
+    _, added = joined(*OPS, batch_ratio=8.0)
+    assert set(added["sequences"]) == {16}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "3x2x4;2x2x8", "6x4;2x2x8;24x4;24x8;24x8;24x8", "3x2x4;1x2x8;24x4;24x8;24x8;24x8",
+        "3x2x4;1x2x8;24x4;24x7", "3x2x4;1x2x8;23x4;23x8", "3x2x4;1x2x8;40x4;40x8", "3x3x4;1x2x8;24x4;24x8",
+        "3x2x4;1x2x8;24x4;16x8", "unknown;1x2x8;24x4;24x8",
+    ],
+)  # fmt: skip
+def test_layers_whose_operands_tell_too_little_stay(text: str) -> None:
+    assert stack_of(text) == []
+    work = count_work(make_ops({**OPS[0], "shapes": text or None}, *OPS[1:]), TOY).work
+    assert not join_layers(work, by_library=True).changed
+
+
+def test_directions_are_layers_of_their_own() -> None:
+    both = stack_of("3x2x4;2x2x8;2x2x8;32x4;32x8;32;32;32x4;32x8;32;32")
+    assert [(each["cell"], each["input_width"]) for each in both] == [("lstm", 4), ("lstm", 4)]
+
+
+def test_without_a_library_nothing_changes() -> None:
+    work = count_work(make_ops(*OPS), TOY).work
+    assert not join_layers(work, by_library=False).changed
+    assert not join_layers(count_work(make_ops(OPS[3]), TOY).work, by_library=True).changed
