@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from estimator.core.types import Integers
+from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, Work, base_name, non_scalars, read_arguments, shapes_text
 from estimator.profiles.kineto.nesting import BACK, FORWARD, Nesting
 from estimator.profiles.kineto.trace import ABSENT, Trace
@@ -21,16 +21,22 @@ NO_LAYER = -1
 
 def layer_kinds(trace: Trace, nest: Nesting) -> Integers:
     """For each op the kind of op of the layer that it is, or is a part of; NO_LAYER for all others."""
-    names = np.array([base_name(call.name) for call in trace.calls], dtype=object)[trace.ops["kind"]]
-    layer = np.where(np.isin(names, LAYERS), np.arange(len(names)), NO_LAYER)
-    if (layer == NO_LAYER).all():
+    is_layer, by_library = (_are_named(trace, names) for names in (LAYERS, BY_LIBRARY))
+    layer = np.where(is_layer, np.arange(len(is_layer)), NO_LAYER)
+    if not is_layer.any():
         return layer
     layer = _spread_inside(layer, nest.parent)
-    layer[np.isin(layer, layer[np.isin(names, BY_LIBRARY)])] = NO_LAYER
+    layer[np.isin(layer, layer[by_library])] = NO_LAYER
     for row in np.unique(layer[layer != NO_LAYER]):
         layer[_gradients_of(row, trace, nest)] = row
     layer = _spread_inside(layer, nest.parent)
     return np.where(layer == NO_LAYER, NO_LAYER, trace.ops["kind"][layer])
+
+
+def _are_named(trace: Trace, names: tuple[str, ...]) -> Flags:
+    """Whether each op has one of these names, without its library's."""
+    of_kind = np.array([base_name(call.name) in names for call in trace.calls], dtype=bool)
+    return np.asarray(of_kind[trace.ops["kind"]])
 
 
 def describe_part(call: Call, kind: int, *, is_layer: bool, work: Work) -> Work:
