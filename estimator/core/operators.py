@@ -134,17 +134,17 @@ def _along_channels(rows: pd.DataFrame) -> Flags:
 
 def with_operators(rows: pd.DataFrame) -> pd.DataFrame:
     """MEASUREMENTS or SHAPES with an ``operator`` in each row: as stated, else its kernel where that is an operator of
-    the row's class, else its class, with the suffix of its pass.
+    the row's class, else its class; with the suffix of its pass.
     """
     import pandas as pd
 
     columns = (rows[name].to_numpy(dtype=object, na_value="") for name in ("operator", "op_class", "kernel", "pass"))
-    names = [stated or _operator_of(*others) for stated, *others in zip(*columns, strict=True)]
+    names = [_operator_of(*cells) for cells in zip(*columns, strict=True)]
     return rows.assign(operator=pd.array(names, dtype=rows["operator"].dtype))
 
 
-def _operator_of(op_class: str, kernel: str, direction: str) -> str:
-    name = kernel if kernel in operators() and class_of(kernel) == op_class else op_class
+def _operator_of(stated: str, op_class: str, kernel: str, direction: str) -> str:
+    name = stated or (kernel if kernel in operators() and class_of(kernel) == op_class else op_class)
     return name + SUFFIXES.get(name, {}).get(direction, "")
 
 

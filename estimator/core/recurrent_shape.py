@@ -47,4 +47,4 @@ class RecurrentShape:
     def bytes(self, itemsize: ArrayLike) -> Floats:
         """Compulsory traffic of one pass [B]: weights, input and result once each; ``itemsize``: bytes per element."""
         samples = self.sequences * self.timesteps
-        return physics.gemm_bytes(1.0, self.gates * self.hidden, samples, self.hidden + self.input_width, itemsize)
+        return np.asarray(np.asarray(itemsize) * (self.weights() + samples * (self.input_width + self.hidden)))

@@ -47,6 +47,7 @@ class KernelEstimate:
     lower_bound_s: Floats
     compute_share: Floats
     launches: Floats
+    start_share: Floats  # of the time: waits that neither the peak nor the bandwidth shortens
     log_std: Floats  # standard deviation of the logarithm of the time
     loadings: Floats  # ops × AXES
     method: Names
@@ -190,6 +191,7 @@ def _estimate(inputs: KernelInputs, name: str, measured: Residuals, isolated: bo
         lower_bound_s=calls * np.where(in_cache, 0.0, busy.lower_bound_s),
         compute_share=busy.compute_share,
         launches=calls * busy.launches,
+        start_share=np.broadcast_to(busy.start_share, calls.shape),
         log_std=correction.std,
         loadings=correction.loadings,
         method=_method(correction),

@@ -84,10 +84,11 @@ def _describe(work: pd.DataFrame, times: OpTimes, interval: Interval, launch: Fl
 
 
 def _bound(times: OpTimes, launch: Floats) -> Names:
-    """The bound of each op: compute, memory, or launch latency; empty where no model matches."""
+    """The bound of each op: compute, memory, or the latency of launches and starts; empty where no model matches."""
     kernels = times.kernels
+    start_s = kernels.start_share * kernels.time_s
     unmodelled = np.isin(times.rung, UNMODELLED) | np.isnan(kernels.time_s)
-    conditions = [unmodelled, launch > kernels.time_s, kernels.compute_share >= 0.5]
+    conditions = [unmodelled, launch + start_s > kernels.time_s - start_s, kernels.compute_share >= 0.5]
     return first_met(conditions, ["", "latency", "compute"], "memory")
 
 

@@ -47,15 +47,15 @@ def products_of(shape: RecurrentShape, passes: Names) -> Iterator[Products]:
         ("grad_weights", 1.0, (gates, shape.hidden + shape.input_width, samples)),
     )
     for name, count, sizes in of_pass:
-        exist = holds(passes, name) & (np.min(sizes, axis=0) > 0)
+        exist = runs_pass(passes, name) & (np.min(sizes, axis=0) > 0)
         yield Products(np.where(exist, count, 0.0), *(np.maximum(size, 1.0) for size in sizes))
 
 
 def waiting_steps(shape: RecurrentShape, passes: Names) -> Floats:
     """How many steps of each layer wait for the one before."""
-    return np.asarray(shape.timesteps * np.sum([holds(passes, name) for name in WAITING], axis=0))
+    return np.asarray(shape.timesteps * np.sum([runs_pass(passes, name) for name in WAITING], axis=0))
 
 
-def holds(passes: Names, name: str) -> Flags:
+def runs_pass(passes: Names, name: str) -> Flags:
     """Which layers run a pass; ``backward`` is both gradients."""
     return np.asarray((passes == name) | ((passes == "backward") & (name != "forward")), dtype=bool)

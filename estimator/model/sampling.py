@@ -19,7 +19,7 @@ from estimator.model.link_draws import link_draws
 def sampler(
     work: pd.DataFrame, times: OpTimes, target: DeviceSpec, plan: RunPlan
 ) -> Callable[[slice], tuple[Floats, Floats]]:
-    """A function that samples the time of some ops (1 + draws × ops) [s], and its launch part."""
+    """A function that samples the time of some ops (1 + draws × ops) [s], and its part of launches and starts."""
     busy, launches, latency = (
         _busy_sampler(work, times.kernels, target, plan),
         times.launches,
@@ -27,13 +27,16 @@ def sampler(
     )
     low, mid, high = times.interval_s
     is_given = times.rung != "modelled"
+    starting = np.where(is_given, 0.0, times.kernels.start_share)
     waits_s, waiting = times.waits_s, times.waits_s[0] > 0
     is_uncertain, varies = is_given & (high > low), times.run_std > 0
     run_samples = uncertainty.source_run(plan)[:, None]
 
     def samples(ops: slice) -> tuple[Floats, Floats]:
         time, launch = busy(ops), launches[ops] * latency
+        starts = np.nan_to_num(starting[ops] * time) if starting.any() else 0.0  # given times have none
         time += launch
+        launch = launch + starts
         time[:, is_given[ops]] = mid[ops][is_given[ops]]
         for stream in np.unique(times.stream[ops][is_uncertain[ops]]):
             drawn = is_uncertain[ops] & (times.stream[ops] == stream)
@@ -67,8 +70,10 @@ def _busy_sampler(
     shared = uncertainty.independent(f"{target.name}.model", AXES - OWN, plan)
     inputs = np.hstack([bandwidth, peak.samples, *(stream.samples for stream in separate), shared])
     compute_share, loadings = kernels.compute_share, kernels.loadings
+    shortened = 1.0 - np.nan_to_num(kernels.start_share)
     deviations = (stream.weights(loadings[:, axis]) for axis, stream in enumerate(separate))
-    weights = np.vstack([1.0 - compute_share, peak.weights(compute_share), *deviations])
+    by_rates = [(1.0 - compute_share) * shortened, peak.weights(compute_share * shortened)]
+    weights = np.vstack([*by_rates, *deviations])
     links = link_draws(work, target, plan)
     lower_bound = uncertainty.RandomStreams(np.exp(np.minimum(peak.samples, bandwidth)), peak.stream_of_op)
 

@@ -26,7 +26,8 @@ def shape_keys(rows: pd.DataFrame, *, transposes: bool = True, amount: bool = Tr
 
     For ops without matrix dimensions, ``amount``: whether their bytes count as a size.
     """
-    texts = (_text(rows, name) for name in ("operator", "pass", "cell"))
+    step_pass = _text(rows, "pass")
+    texts = _text(rows, "operator"), np.where(step_pass == "", "forward", step_pass), _text(rows, "cell")
     columns = [
         *texts, _format(rows), *(_storage(rows) if transposes else ()), *_product_sizes(rows), *_conv_sizes(rows),
         *_other_sizes(rows, amount),

@@ -215,8 +215,8 @@ def framework_default(predicted: PredictedStep) -> tuple[Note, ...]:
     replayed = step.replay_step(by_default.prediction, by_default.timeline, by_default.scenario)
     step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (replayed.step.total, replayed.kernels_s))
     headline = (
-        f"{products.covered} keep the profile's number format; {ran.workload.framework or 'the framework'} would "
-        f"take {products.precision} on this device ('precision auto')"
+        f"{products.covered(predicted.work.work)} keep the profile's number format; "
+        f"{ran.workload.framework or 'the framework'} would take {products.precision} on this device ('precision auto')"
     )
     details = f": the step would then take {step_s}, its kernels alone {kernels_s}"
     return (Note("precision-by-default", headline + details, subject=target.name, details=details),)

@@ -44,7 +44,8 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         tables.append(shapes.assign(share=shapes["time_s"] / max(step_s, 1e-300)))
         uncovered = 1 - tables[-1]["share"].sum()
         if uncovered > 0.005:
-            notes.append(f"{name}: {100 * uncovered:.1f} % of the step's time is in ops that no shape tells of")
+            share = f"{100 * uncovered:.1f} % of the step's time"
+            notes.append(f"{name}: {share} is in ops of unknown shapes, or of a kind that is not measured")
     shapes_of_all = pd.concat(tables, ignore_index=True)
     groups = shapes_of_all.groupby([name for name in SHAPE_COLUMNS if name != "flop"], dropna=False, sort=False)
     shapes_of_all = groups.agg({"share": "sum", "flop": "max"}).reset_index()

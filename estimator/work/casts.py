@@ -18,6 +18,7 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.notes import Note, with_code
 from estimator.core.operators import CAST, benchmark_kernels
+from estimator.core.recurrent_shape import RecurrentShape
 from estimator.core.schema import STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.added_kernels import without_work
@@ -144,11 +145,12 @@ def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[U
 
 
 def _weight_elements(rows: pd.DataFrame) -> pd.Series:
-    """Elements of the weights of each product [k, n], or convolution [k, c / groups, t, r, s]; NaN where unknown."""
+    """Elements of the weights of each product [k, n], convolution [k, c / groups, t, r, s] and recurrent layer."""
     number = {name: rows[name].astype(float) for name in ("n", "k", "conv_k", "conv_c", "conv_r", "conv_s")}
     depth, groups = (rows[name].astype(float).fillna(1.0) for name in ("conv_t", "groups"))
     kernel = number["conv_k"] * number["conv_c"] / groups * depth * number["conv_r"] * number["conv_s"]
-    return (number["n"] * number["k"]).fillna(kernel)
+    layer = pd.Series(RecurrentShape.from_table(rows).weights(), index=rows.index)
+    return (number["n"] * number["k"]).fillna(kernel).fillna(layer)
 
 
 def _weight_casts(uses: Sequence[Use], precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:

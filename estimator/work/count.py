@@ -91,8 +91,8 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     work = fill_channels(work, parsed_ops, where)
     work = _count_products(work)
     work = _count_convolutions(work, exact)
-    work = _count_layers(work, parsed_ops, layers)
     work = _count_recurrent(work)
+    work = _count_layers(work, parsed_ops, layers)
     work = _count_streams(work, parsed_ops, where)
     work = _count_copies(work)
     work = count_messages(work, parsed_ops, workload)
@@ -208,7 +208,7 @@ def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
 
 
 def _count_layers(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, layers: dict[int, Layer]) -> pd.DataFrame:
-    """WORK with counted attention and recurrent layers that have operands; they hold several products."""
+    """WORK with counted attention, and recurrent layers of unknown sizes; they hold several products."""
     flop = parsed_ops.spread(layers, lambda layer: layer.flop)
     elements = parsed_ops.spread(layers, lambda layer: layer.elements)
     rows = pd.Series(~np.isnan(flop), index=work.index) & work["m"].isna()
@@ -216,7 +216,7 @@ def _count_layers(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, layers: dict
 
 
 def _count_recurrent(work: pd.DataFrame) -> pd.DataFrame:
-    """WORK with counted recurrent layers whose sizes are stated."""
+    """WORK with counted recurrent layers of known sizes."""
     rows = (work["op_class"] == "recurrent") & complete(work, SHAPED_BY["recurrent"])
     if not rows.any():
         return work

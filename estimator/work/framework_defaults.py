@@ -24,6 +24,7 @@ from estimator.work.layout import MATRIX_FORMATS
 from estimator.work.precision import are_products
 
 AUTO = "auto"
+WORDS = {"gemm": "products", "convolution": "convolutions", "recurrent": "recurrent layers", "attention": "attention"}
 SINGLE = ("fp32", "tf32")  # formats of products of which a framework chooses; others a program asked for
 
 
@@ -63,10 +64,10 @@ class ProductFormat:
     op_classes: tuple[str, ...] = MATRIX
     only: tuple[str, ...] | None = None
 
-    @property
-    def covered(self) -> str:
-        """The op classes in words."""
-        return "products and convolutions" if "gemm" in self.op_classes else "convolutions and recurrent layers"
+    def covered(self, work: pd.DataFrame) -> str:
+        """Those of the op classes that a WORK table has, in words."""
+        classes = set(work["op_class"])
+        return " and ".join(words for name, words in WORDS.items() if name in classes.intersection(self.op_classes))
 
     def changes(self, work: pd.DataFrame) -> bool:
         """Whether products of a WORK table run in other formats, and none in this one.

@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX, RECURRENT_COLUMNS, complete, numbers
+from estimator.core.schema import CONV_COLUMNS, MATRIX, complete, numbers
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
@@ -31,7 +31,7 @@ DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
 NAMED = r"(?<![^;x])-1(?![^;x])"  # a dimension of a shape
 ROUNDING = 1e-9  # of a ratio
-CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "bytes"]
+CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "sequences", "bytes"]
 AMBIGUOUS = Note(  # and the rest of a sentence on the rows concerned
     "rebatch-ambiguous",
     "have sizes in which the batch and a weight are alike: taken for activations, and for rows of products",
@@ -134,7 +134,7 @@ def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) 
         texts = zip(work.loc[rows, name], work.loc[rows, "op_class"], strict=True)
         out.loc[rows, name] = [resize_shapes(*text, batch) for text in texts]
     held = {name: roles == name for name in DIMENSIONS}
-    held["conv_n"] = (work["conv_n"] % batch.before == 0).fillna(False)
+    held |= {name: (work[name] % batch.before == 0).fillna(False) for name in ("conv_n", "sequences")}
     for name, holds in held.items():
         out[name] = out[name].mask(scales & holds, out[name] // batch.before * batch.after)
     return out
@@ -142,15 +142,12 @@ def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) 
 
 def _recount(work: pd.DataFrame, sized: pd.DataFrame, workload: Workload, batch: Batch) -> pd.DataFrame:
     """WORK of the new shapes. Amounts that a row states stay; a convolution's FLOP scale with its images."""
-    stated, is_read_again = (
-        sized["work_source"] == "reported",
-        sized["work_source"].eq("shapes") & sized["shapes"].notna(),
-    )
+    stated, from_shapes = sized["work_source"] == "reported", sized["work_source"].eq("shapes")
+    is_read_again = from_shapes & sized["shapes"].notna() & sized["hidden"].isna()  # recurrent layers have their sizes
     counts = {name: sized[name].where(stated) for name in COUNTS}
-    read_sizes = (column.name for column in (*CONV_COLUMNS, *RECURRENT_COLUMNS))
-    sizes = {name: sized[name].mask(is_read_again) for name in read_sizes}
+    convolved = {column.name: sized[column.name].mask(is_read_again) for column in CONV_COLUMNS}
     lengths = sized["row_length"].mask(is_read_again)
-    blank = sized.assign(**counts, **sizes, row_length=lengths).drop(columns="work_source")
+    blank = sized.assign(**counts, **convolved, row_length=lengths).drop(columns="work_source")
     counted = count_work(blank, workload.model_copy(update={"batch_size": batch.after}), workload.name).work
     images = sized["conv_n"].ne(work["conv_n"]).fillna(False) & ~is_read_again & (sized["op_class"] == "convolution")
     flop = counted["flop"].mask(images, work["flop"] / batch.before * batch.after)

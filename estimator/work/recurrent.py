@@ -28,13 +28,13 @@ def count_recurrent(op: Op) -> Layer | None:
 def read_recurrent(op: Op) -> dict[str, int | str] | None:
     """The RECURRENT columns and the pass of one layer of one direction; None for other ops and for unknown shapes.
 
-    The state has as many elements as sequences times width. The weights are those of 1, 3 or 4 gates.
+    The state is of sequences by width. The weights are those of 1, 3 or 4 gates.
     """
     shapes = _operands(op, ("input", "weights")) if _is_layer(op) else None
     state = op.operand("state")
-    if shapes is None or not state or not all(state):
+    if shapes is None or not state or len(state) < 2 or not all(state) or math.prod(state[:-2]) > 1:
         return None
-    (*samples, width), hidden, sequences = shapes[0], state[-1], math.prod(state[:-1])
+    (*samples, width), sequences, hidden = shapes[0], *state[-2:]
     biases = BIASES if len(shapes[1]) == 1 else 0
     gates, rest = divmod(sum(map(math.prod, shapes[1:])), hidden * (width + hidden + biases))
     timesteps, left = divmod(math.prod(samples), sequences)

@@ -66,6 +66,12 @@ def test_casts_of_the_weights_of_a_step() -> None:
     ]
 
 
+def test_weights_of_recurrent_layers_are_cast() -> None:
+    sizes = {"cell": "lstm", "hidden": 8, "input_width": 4, "sequences": 2, "timesteps": 5, "pass": "forward"}
+    casts, _ = cast(work_of({"op_class": "recurrent", "phase": "forward", **sizes}, BACKWARD))
+    assert casts.index[0] == "cast of weights of 384 elements, fp32 to bf16"
+
+
 def test_fp16_scales_all_gradients_back_in_one_cast() -> None:
     work = work_of(FORWARD, {**FORWARD, "shapes": "8x4;4x2", "output_shapes": "8x2"}, BACKWARD)
     casts, _ = cast(work, to=("fp16", "fp16"))

@@ -40,10 +40,17 @@ def test_products_at_auto(workload: Workload, device: str, precision: str | None
 
 
 @pytest.mark.parametrize(
-    ("workload", "words"), [(KERAS, "products and convolutions"), (TORCH, "convolutions and recurrent layers")]
+    ("workload", "op_classes", "words"),
+    [
+        (KERAS, ("convolution", "gemm", "elementwise"), "products and convolutions"),
+        (KERAS, ("gemm",), "products"),
+        (TORCH, ("gemm", "convolution"), "convolutions"),
+        (TORCH, ("gemm", "recurrent", "convolution"), "convolutions and recurrent layers"),
+    ],
 )
-def test_the_classes_of_a_default_in_words(workload: Workload, words: str) -> None:
-    assert product_format("auto", workload, load_device("a100")).covered == words
+def test_the_classes_of_a_default_in_words(workload: Workload, op_classes: tuple[str, ...], words: str) -> None:
+    work = pd.DataFrame({"op_class": op_classes})
+    assert product_format("auto", workload, load_device("a100")).covered(work) == words
 
 
 def products(*precisions: str, op_class: str = "gemm") -> pd.DataFrame:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from estimator.core import physics
 from estimator.core.conv_shape import ConvShape, passes_of
+from estimator.core.recurrent_shape import RecurrentShape
 from estimator.core.schema import MATRIX, STREAMING, numbers
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced, itemsizes
 
@@ -127,8 +128,10 @@ def work_of_call(rows: pd.DataFrame) -> tuple[Floats, Floats]:
     dimensions = _dimensions(rows)
     conv_flop, conv_bytes = _convolution_work(rows, itemsize)
     streamed = np.where(rows["op_class"].isin(STREAMING), numbers(rows, "bytes"), 0.0)
-    flop = np.select([gemm, conv], [physics.gemm_flop(*dimensions), conv_flop], 0.0)
-    bytes_ = np.select([gemm, conv], [physics.gemm_bytes(*dimensions, itemsize), conv_bytes], streamed)
+    recurrent, layer = (rows["op_class"] == "recurrent").to_numpy(dtype=bool), RecurrentShape.from_table(rows)
+    matrix = [gemm, conv, recurrent]
+    flop = np.select(matrix, [physics.gemm_flop(*dimensions), conv_flop, passes_of(rows) * layer.flop()], 0.0)
+    bytes_ = np.select(matrix, [physics.gemm_bytes(*dimensions, itemsize), conv_bytes, layer.bytes(itemsize)], streamed)
     return np.nan_to_num(flop), np.nan_to_num(bytes_)
 
 

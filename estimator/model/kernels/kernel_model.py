@@ -26,6 +26,7 @@ class BusyTime:
     lower_bound_s: Floats  # at the quoted peak and bandwidth
     compute_share: Floats  # how far the peak binds the time, 0 … 1; the rest is bound by bandwidth
     launches: Floats  # number of kernels
+    start_share: Floats | float = 0.0  # of the time: waits that neither the peak nor the bandwidth shortens
 
 
 @dataclass(frozen=True)

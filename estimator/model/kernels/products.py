@@ -11,6 +11,8 @@ from estimator.model.calibration import KernelHyperparameters, OpFeatures
 from estimator.model.coefficients import Coefficients
 from estimator.model.kernels.kernel_model import BusyTime, KernelInputs, KernelModel, amounts_per_call, have_all
 
+OF_AMOUNTS = tuple(name for name in MATRIX if name != "recurrent")  # whose time follows from FLOP and bytes
+
 
 def _product_time(inputs: KernelInputs) -> BusyTime:
     """Busy time of matrix products.
@@ -35,7 +37,7 @@ def _product_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
 
 
 def _time_of_amounts(inputs: KernelInputs) -> BusyTime:
-    """Matrix work with known amounts only, such as recurrent layers; typical tiles are assumed."""
+    """Matrix work with known amounts only, such as a reported product; typical tiles are assumed."""
     hardware, coefficients = inputs.hardware, inputs.coefficients.gemm
     flop, bytes_ = amounts_per_call(inputs.rows)
     tiling = [coefficients.tensor if tensor else coefficients.vector for tensor in hardware.tensor]
@@ -66,7 +68,7 @@ PRODUCT = KernelModel(
     hyperparameters=lambda coefficients: coefficients.gemm.hyperparameters,
 )
 OTHER_MATRIX_WORK = KernelModel(
-    matches=lambda rows: have_all(rows, MATRIX, ("flop", "bytes")),
+    matches=lambda rows: have_all(rows, OF_AMOUNTS, ("flop", "bytes")),
     busy_time=_time_of_amounts,
     features=_features_of_amounts,
     hyperparameters=_hyperparameters_of_amounts,

@@ -38,12 +38,14 @@ def _recurrent_time(inputs: KernelInputs) -> BusyTime:
     flop, bytes_ = (passes_of(rows) * each for each in (shape.flop(), shape.bytes(itemsizes(rows["precision"]))))
     lower_bound = physics.ideal_time(flop, bytes_, hardware.peak, hardware.bandwidth)
     share = gemm.compute_share(compute, memory)
-    return BusyTime(start + time, start + compute + memory, lower_bound, share, np.ones(len(rows)))
+    total = start + time
+    return BusyTime(total, start + compute + memory, lower_bound, share, np.ones(len(rows)), start / total)
 
 
 def _start(inputs: KernelInputs) -> float:
-    """What a step takes beside its product [s]: on a GPU the starts of its kernels."""
-    return inputs.coefficients.kernel_priors.recurrent.start_s if inputs.device.is_gpu else 0.0
+    """What a step takes beside its product [s]: on an accelerator the starts of its kernels."""
+    prior = inputs.coefficients.kernel_priors.recurrent
+    return prior.processor_start_s if inputs.device.is_processor else prior.start_s
 
 
 def _product_times(products: Products, inputs: KernelInputs) -> tuple[Floats, Floats]:
@@ -59,9 +61,10 @@ def _passes(rows: pd.DataFrame) -> Names:
 
 
 def _features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """Features of recurrent layers: gates, width, sequences and steps (octaves), and the pass, which is the kind."""
+    """Features of recurrent layers: sizes in octaves, and the pass, which is the kind."""
     shape = RecurrentShape.from_table(inputs.rows)
-    octaves = np.log2([shape.gates, shape.hidden, shape.sequences, shape.timesteps])
+    with_input = 1.0 + shape.input_width / shape.hidden
+    octaves = np.log2([shape.gates, shape.hidden, with_input, shape.sequences, shape.timesteps])
     kind = np.array([KINDS.get(name, 0) for name in _passes(inputs.rows)])
     return uncached_features(np.column_stack([octaves.T, kind[:, None] == [1, 2]]), busy, kind)
 

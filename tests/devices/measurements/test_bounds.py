@@ -62,6 +62,9 @@ def test_least_times_of_each_op_class() -> None:
             {"m": 1000, "n": 1000, "k": 1000, "sparsity": 0.9},  # of which nothing is known
             {"op_class": "elementwise", "bytes": 1e9},
             {"op_class": "recurrent"},
+            {"op_class": "recurrent", "cell": "gru", "hidden": 100, "sequences": 2, "timesteps": 5},
+            {"op_class": "recurrent", "cell": "gru", "hidden": 100, "sequences": 500, "timesteps": 9,
+             "input_width": 50, "pass": "backward"},
             {"op_class": "convolution", "conv_n": 1, "conv_c": 4, "conv_h": 9, "conv_w": 7, "conv_k": 8, "conv_r": 3,
              "conv_s": 3, "stride_h": 2},
             {"op_class": "convolution", "conv_n": 1, "conv_c": 4, "conv_h": 9, "conv_w": 7, "conv_k": 8, "conv_r": 3,
@@ -72,7 +75,8 @@ def test_least_times_of_each_op_class() -> None:
     matrix = 4 * (1000 + 1000 + 1e6) / 100e9
     flat = max(2 * 8 * 4 * 5 * 4 * 9 / 1e12, 4 * (4 * 63 + 8 * 36 + 8 * 4 * 5) / 100e9)
     deep = max(2 * 8 * 7 * 7 * 5 * 4 * 27 / 1e12, 4 * (4 * 9 * 63 + 8 * 4 * 27 + 8 * 7 * 7 * 5) / 100e9)
-    assert values.tolist() == pytest.approx([2e-3, matrix, 0, 1e-2, 0, flat, deep])
+    few, many = 4 * (3 * 100 * 100 + 10 * 100) / 100e9, 2 * 2 * 4500 * 3 * 100 * 150 / 1e12  # sequences in all steps
+    assert values.tolist() == pytest.approx([2e-3, matrix, 0, 1e-2, 0, few, many, flat, deep])
 
 
 def test_rates_are_of_dense_products_alone() -> None:

@@ -7,10 +7,11 @@ import pytest
 from estimator.core.schema import WORK
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
+from estimator.devices.measurements import load_measurements
 from estimator.model.coefficients import shipped
 from estimator.model.kernels.kernel_model import BusyTime, KernelInputs
 from estimator.model.kernels.registry import KERNEL_MODELS
-from tests.conftest import make_measurements
+from tests.conftest import make_device, make_measurements
 from tests.model.toy import predict_on
 
 H100 = load_device("h100")
@@ -19,6 +20,8 @@ LAYER = {
     "op_class": "recurrent", "operator": "recurrent", "precision": "bf16", "pass": "forward", "cell": "lstm",
     "hidden": 1024, "input_width": 1024, "sequences": 64, "timesteps": 128,
 }  # fmt: skip
+
+OF_HOST = pd.DataFrame([{"op_class": "host", "operator": "host", "precision": "fp32"}])
 
 
 def busy(device: DeviceSpec = H100, **fields: object) -> BusyTime:
@@ -47,6 +50,9 @@ def test_a_processor_starts_no_kernels() -> None:
     device = load_device("epyc-7763")
     times = [busy(device, precision="fp32", timesteps=count, input_width=0).time_s.item() for count in (1, 1000)]
     assert times[1] == pytest.approx(1000 * times[0])
+    unknown = make_device(peak={"fp32": "10 TFLOP/s"})
+    assert unknown.compute_unit is None
+    assert busy(unknown, precision="fp32", hidden=16).time_s > 128 * START_S
     own, gpu = (busy(each, precision="fp32", timesteps=1, sequences=1, hidden=16) for each in (device, H100))
     assert own.time_s < START_S < gpu.time_s
     assert busy(device, precision="fp32").time_s > busy(device, precision="fp32").lower_bound_s
@@ -58,7 +64,7 @@ def test_passes_are_kinds_of_their_own() -> None:
     model, inputs = KERNEL_MODELS["recurrent"], KernelInputs.on_device(rows, H100, shipped())
     found = model.features(inputs, model.busy_time(inputs))
     assert found.kind.tolist() == [0, 1, 1, 2, 0]
-    assert found.coordinates[0] == pytest.approx([*np.log2([4, 1024, 64, 128]), 0, 0])
+    assert found.coordinates[0] == pytest.approx([*np.log2([4, 1024, 2, 64, 128]), 0, 0])
 
 
 def test_a_measured_layer_takes_its_time_and_corrects_others() -> None:
@@ -71,8 +77,32 @@ def test_a_measured_layer_takes_its_time_and_corrects_others() -> None:
     assert (found["target_time_s"] > 5 * without["target_time_s"]).all()
 
 
-def test_layers_of_known_amounts_alone_are_other_matrix_work() -> None:
+def test_layers_of_known_amounts_alone_have_no_model() -> None:
+    """Their steps are not known, which most of their time may be."""
     rows = pd.DataFrame([{"op_class": "recurrent", "operator": "recurrent", "precision": "bf16", "flop": 1e12,
                           "bytes": 1e9, "op": "layer", "calls": 1.0, "time_s": 1e-3}])  # fmt: skip
     found = predict_on(WORK.conform(rows, "toy"), H100, make_measurements(rows.iloc[:0])).ops
-    assert found["method"].tolist() == ["roofline"]
+    assert found["method"].tolist() == ["proportional"]
+
+
+def test_steps_that_wait_are_bound_by_latency() -> None:
+    rows = pd.DataFrame([LAYER | {"hidden": width, "precision": "fp32"} for width in (64, 8192)])
+    work = WORK.conform(pd.concat([rows, OF_HOST]).assign(op="layer", calls=1.0, time_s=1e-3), "toy")
+    found = predict_on(work, H100, make_measurements(rows.iloc[:0].assign(time_s=1.0)))
+    assert found.ops["bound"].fillna("").tolist() == ["latency", "memory", ""]
+    assert found.launch[0, 2] == 0
+    start_s = 128 * START_S
+    assert found.launch[0, 0] == pytest.approx(start_s, rel=0.01)
+    assert found.samples[0, 0] - found.launch[0, 0] < 0.5 * start_s
+
+
+@pytest.mark.parametrize("name", ["p100-pcie-16gb", "v100-sxm2-16gb"])
+def test_every_shipped_layer_is_measured(name: str) -> None:
+    device = load_device(name)
+    measured = load_measurements(device, named=name)
+    layers = measured[measured["op_class"] == "recurrent"].reset_index(drop=True)
+    untimed = layers.drop(columns=["time_s", "time_low_s", "time_high_s"])
+    work = WORK.conform(untimed.assign(op="layer", calls=1.0, time_s=1e-3), "toy")
+    found = predict_on(work, device, measured).ops
+    assert set(found["method"]) == {"measured"}
+    assert found["target_time_s"].to_numpy() == pytest.approx(layers["time_s"].to_numpy(), rel=0.2)
