@@ -78,6 +78,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "input-none": "ops that read the input take no time",
     "input-overlapped": "the next step's input is read beside the step",
     "launch-latency-default": "the target states no launch latency: a fitted one is taken",
+    "layers-apart": "recurrent layers stay op by op, which the target's library would run as one op",
     "layers-joined": "recurrent layers run op by op in the profile and by a library on the target",
     "layout": "transposes between layouts of images",
     "measurements-unused": "measured rows of these classes are not used",

@@ -1,8 +1,8 @@
 """Recurrent layers that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
 
 PyTorch calls cuDNN or MIOpen for such a layer on a GPU: one op for all steps of the sequence (ATen, native/RNN.cpp).
-The profile marks the layer and the ops that are its parts. Parts get no calls and no work. A row is added for each
-layer of a stack and each direction: forward and, in training, backward.
+The profile marks the layer and the ops that are its parts, with the number of the kind of layer. Parts get no calls and
+no work. A row is added for each layer of a stack and each direction: forward and, where it has gradients, backward.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
 from estimator.work.recurrent import CELLS
+from estimator.work.shapes import has_attribute
 from estimator.work.transformed import Transformed
 
-LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the layer's number
+LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the kind of layer
+TRAINED = "trained=1"  # attribute of layers with gradients
 PASSES = {"forward": ("recurrent", 1.0), "backward": ("recurrent_grad", 2.0)}  # operator, and passes over weights
 Sizes = dict[str, int | str]
 
@@ -32,37 +34,58 @@ def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.
         by_library: Whether the target's framework has a library for them.
         batch_ratio: The target's batch over that of the profile: each layer has so many times the sequences.
     """
-    number, part = (work["attributes"].str.extract(pattern)[0] for pattern in (LAYER, PART))
-    if not by_library or number.isna().all():
+    kind, part = (work["attributes"].str.extract(pattern)[0] for pattern in (LAYER, PART))
+    if not by_library or kind.isna().all():
         return Transformed(work, changed=False)
-    stacks = {row: stack for row in work.index[number.notna()] if (stack := stack_of(work["shapes"][row]))}
-    parts, backward = part.isin(number[list(stacks)]), work["phase"].eq("backward").fillna(False)
-    trained = set(part[parts & backward])
-    added = [
-        _kernels(work.loc[[row]], stack, batch_ratio, trains=number[row] in trained and not backward[row])
-        for row, stack in stacks.items()
-    ]
-    if not added:
-        return Transformed(work, changed=False)
+    stacks = {row: stack for row in work.index[kind.notna()] if (stack := stack_of(work["shapes"][row]))}
+    unknown = _unknown_notes(work[kind.notna() & ~kind.isin(kind[list(stacks)])])
+    if not stacks:
+        return Transformed(work, changed=False, notes=unknown)
+    parts = part.isin(kind[list(stacks)])
+    backward = set(part[work["phase"].eq("backward").fillna(False)])
+    layers = work.assign(precision=_product_formats(work, kind, part))
+    trained = pd.Series(has_attribute(work, TRAINED), work.index) & kind.isin(backward)
+    added = [_kernels(layers.loc[[row]], stack, batch_ratio, trains=trained[row]) for row, stack in stacks.items()]
     out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), pd.concat(added))
+    calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
+    text = "{:,.0f} ops of recurrent layers are {:,.0f} of the target's library, which run all steps of the sequence"
+    return Transformed(out, changed=True, notes=(Note("layers-joined", text.format(*calls)), *unknown))
+
+
+def _product_formats(work: pd.DataFrame, kind: pd.Series, part: pd.Series) -> pd.Series:
+    """The format of each layer's products, which autocast narrows inside; that of its operands without a product."""
+    products = work["precision"].where(work["op_class"].eq("gemm").fillna(False)).groupby(part).first()
+    return kind.map(products).astype(work["precision"].dtype).fillna(work["precision"])
+
+
+def _unknown_notes(layers: pd.DataFrame) -> tuple[Note, ...]:
+    """A note on layers that stay op by op."""
+    if layers.empty:
+        return ()
     text = (
-        f"{int(parts.sum())} ops of recurrent layers are {len(out) - len(work)} ops of the target's library, "
-        "which run all steps of the sequence"
+        f"{layers['calls'].sum():,.0f} recurrent layer(s) stay op by op, as their operands do not tell their sizes "
+        f"({layers['op'].iloc[0]}): the target's library runs each as one op, in much less time where launches bind it"
     )
-    return Transformed(out, changed=True, notes=(Note("layers-joined", text),))
+    return (Note("layers-apart", text),)
 
 
 def stack_of(text: str) -> list[Sizes]:
     """The sizes of each layer and direction of a call, from its operands; none where they tell too little.
 
     Operands are the input and the states of all layers, of three dimensions each; of each layer and direction the
-    weights of the input and those of the state; and biases. The input's product of sizes tells the steps.
+    weights of the input and those of the state; and biases. The input's product of sizes tells the steps. A packed
+    input has two dimensions, and behind it a number of sequences for each step: they are then those of a mean step.
     """
     known = [shape for shape in shapes.read_shapes(text if isinstance(text, str) else "", None) if shape and all(shape)]
+    packed = [len(shape) for shape in known[:3]] == [2, 1, 3]
+    if packed:
+        (count, width), (steps,), *others = known
+        known = [(steps, max(round(count / steps), 1), width), *others]
     tensors, matrices = ([shape for shape in known if len(shape) == count] for count in (3, 2))
     if len(tensors) < 2 or len(matrices) != 2 * tensors[1][0]:
         return []
     (*samples, _), (_, sequences, hidden) = tensors[:2]
+    sequences = samples[1] if packed else sequences
     timesteps, left = divmod(math.prod(samples), sequences)
     pairs = list(zip(matrices[::2], matrices[1::2], strict=True))
     fits = all(a[0] == b[0] and b[1] == hidden and b[0] % hidden == 0 and b[0] // hidden in CELLS for a, b in pairs)

@@ -10,9 +10,16 @@ from tests.conftest import make_ops
 
 TOY = Workload(name="toy", batch_size=2, precision="fp32")
 GRU = "3x2x4;2x2x8;24x4;24x8;24;24;24x8;24x8;24;24"  # two layers of width 8, over 3 steps of 2 sequences
+LAYER = "dispatch=1;layer=7;trained=1"
 PART = {"attributes": "part_of_layer=7", "shapes": "2x8;2x8"}
 OPS: tuple[dict[str, object], ...] = (
-    {"op_type": "aten::gru", "shapes": GRU, "attributes": "dispatch=1;layer=7", "phase": "forward", "calls": 2.0},
+    {
+        "op_type": "aten::gru",
+        "shapes": GRU,
+        "attributes": "dispatch=1;layer=7;trained=1",
+        "phase": "forward",
+        "calls": 2.0,
+    },
     {"op_type": "aten::add", **PART, "phase": "forward", "calls": 6.0},
     {"op_type": "aten::something", **PART, "phase": "backward", "calls": 3.0},
     {"op_type": "aten::add", "shapes": "2x8;2x8", "phase": "forward", "calls": 1.0},
@@ -59,10 +66,42 @@ def test_inference_has_no_backward_pass() -> None:
 
 
 def test_a_layer_computed_again_in_the_backward_pass_has_one_gradient() -> None:
+    first = {**OPS[0], "attributes": "dispatch=1;layer=7"}
     again = {**OPS[0], "phase": "backward", "op": "again"}
-    _, added = joined(OPS[0], *OPS[1:3], again)
-    assert added["pass"].tolist() == ["forward", "forward", "backward", "backward", "forward", "forward"]
+    _, added = joined(first, *OPS[1:3], again)
+    assert added["pass"].tolist() == [*["forward"] * 4, "backward", "backward"]
     assert added["phase"].tolist() == ["forward", "forward", *["backward"] * 4]
+
+
+def test_layers_of_other_kinds_have_their_own_gradients_and_formats() -> None:
+    """Autocast narrows the products inside of a layer."""
+    other = {**OPS[0], "attributes": "dispatch=1;layer=8", "op": "other"}
+    product: dict[str, object] = {"op_type": "aten::addmm", "shapes": "24;6x4;4x24", "precision": "bf16"}
+    _, added = joined(*OPS, other, {**product, "attributes": "part_of_layer=8"})
+    assert added["pass"].tolist() == ["forward"] * 2 + ["backward"] * 2 + ["forward"] * 2
+    assert added["precision"].tolist() == ["fp32"] * 4 + ["bf16"] * 2
+
+
+def test_packed_sequences_have_the_mean_of_their_steps() -> None:
+    (packed,) = stack_of("20x4;6;1x5x8;24x4;24x8;24;24")  # 20 samples in 6 steps, of 5 sequences at most
+    assert (packed["sequences"], packed["timesteps"], packed["input_width"]) == (3, 6, 4)
+
+
+def test_layers_of_unknown_sizes_stay_with_a_note() -> None:
+    projected = {
+        **OPS[0],
+        "shapes": "3x2x4;1x2x6;1x2x8;32x4;32x6;6x8",
+        "attributes": "dispatch=1;layer=9",
+        "calls": 3.0,
+    }
+    part = {**OPS[1], "attributes": "part_of_layer=9"}
+    found = join_layers(count_work(make_ops(projected, part), TOY).work, by_library=True)
+    assert [(note.code, note.text[:25]) for note in found.notes] == [("layers-apart", "3 recurrent layer(s) stay")]
+    assert not found.changed
+    both = join_layers(count_work(make_ops(projected, part, *OPS), TOY).work, by_library=True)
+    assert [note.code for note in both.notes] == ["layers-joined", "layers-apart"]
+    assert both.notes[0].text.startswith("9 ops of recurrent layers are 8 of")
+    assert both.work["calls"].tolist()[:2] == [3, 6]
 
 
 def test_another_batch_has_more_sequences() -> None:

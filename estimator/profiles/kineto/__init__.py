@@ -43,7 +43,7 @@ from estimator.profiles.kineto.devices import (
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
-from estimator.profiles.kineto.recurrent_layers import NO_LAYER, describe_part, layer_kinds
+from estimator.profiles.kineto.recurrent_layers import NO_LAYER, describe_part, mark_layers
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import Steps, busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
@@ -139,8 +139,8 @@ class _Rows:
     """The rows of OPS as numbers.
 
     Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase,
-    piece of the op's work, message (NOTHING: none), and recurrent layer that a processor ran op by op (NO_LAYER: none),
-    as its kind of op. Each line of ``amounts`` holds calls, time [ps] and bytes.
+    piece of the op's work, message (NOTHING: none), and recurrent layer that a processor ran op by op (mark_layers;
+    NO_LAYER: none). Each line of ``amounts`` holds calls, time [ps] and bytes.
     ``of_event`` is the line of each event; ``tracked`` tells whether it is a call that autograd tracks.
     """
 
@@ -154,7 +154,7 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     kind = trace.ops["kind"][in_steps]
     on_no_device, ones = np.full_like(kind, -1), np.ones_like(kind)
     piece = np.where(nest.dispatch[in_steps], NO, EVERY)
-    nothing, layer = np.full_like(kind, NOTHING), layer_kinds(trace, nest)[in_steps]
+    nothing, layer = np.full_like(kind, NOTHING), mark_layers(trace, nest)[in_steps]
     row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece, nothing, layer)
     amounts = _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones)
     rows = _Rows(keys, amounts, row_of_op, autograd.tracked(trace, nest)[in_steps])
@@ -244,7 +244,7 @@ def _descriptions(trace: Trace, rows: _Rows) -> Iterator[tuple[int, tuple[object
             if sent != NOTHING:
                 work = _sent(message, work)
             if layer != NO_LAYER:
-                work = describe_part(call, layer, is_layer=kind == layer, work=work)
+                work = describe_part(call, kind, layer, work)
             if work.precision == "fp32" and TF32.search(kernel or ""):
                 work = work._replace(precision="tf32")
             names_of_op = (call.name or UNNAMED, op_type or UNNAMED, kernel)

@@ -2,7 +2,8 @@
 
 PyTorch's ``aten::gru`` calls some ten ops for each step of the sequence, unless its processor's library has the layer.
 Ops of the forward pass lie inside the layer. Those of the backward pass tell the number that autograd gave to the op of
-the forward pass; the layer's numbers run from its own to that of the next op (torch/csrc/autograd/function.h).
+the forward pass; the layer's numbers run from its own to that of the next op (torch/csrc/autograd/function.h). Layers
+of equal operands are of one kind.
 """
 
 from __future__ import annotations
@@ -10,27 +11,40 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.core.types import Flags, Integers
-from estimator.profiles.kineto.arguments import Call, Work, base_name, non_scalars, read_arguments, shapes_text
-from estimator.profiles.kineto.nesting import BACK, FORWARD, Nesting
+from estimator.profiles.kineto.arguments import (
+    Call,
+    Work,
+    base_name,
+    non_scalars,
+    read_arguments,
+    read_precision,
+    shapes_text,
+)
+from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu")
 BY_LIBRARY = ("mkldnn_rnn_layer", "_cudnn_rnn", "miopen_rnn")  # the layer as one op, which it calls
 NO_LAYER = -1
+MARKS = 2  # each kind of layer has two numbers: the second one is that of layers with gradients
 
 
-def layer_kinds(trace: Trace, nest: Nesting) -> Integers:
-    """For each op the kind of op of the layer that it is, or is a part of; NO_LAYER for all others."""
+def mark_layers(trace: Trace, nest: Nesting) -> Integers:
+    """For each op MARKS times the kind of the layer that it is, or is a part of, and one more for a layer of which the
+    backward pass has gradients; NO_LAYER for all others.
+    """
     is_layer, by_library = (_are_named(trace, names) for names in (LAYERS, BY_LIBRARY))
     layer = np.where(is_layer, np.arange(len(is_layer)), NO_LAYER)
     if not is_layer.any():
         return layer
     layer = _spread_inside(layer, nest.parent)
     layer[np.isin(layer, layer[by_library])] = NO_LAYER
+    mark = np.zeros(len(layer), dtype=np.int64)
     for row in np.unique(layer[layer != NO_LAYER]):
-        layer[_gradients_of(row, trace, nest)] = row
+        gradients = _gradients_of(row, trace, nest)
+        layer[gradients], mark[row] = row, len(gradients) > 0
     layer = _spread_inside(layer, nest.parent)
-    return np.where(layer == NO_LAYER, NO_LAYER, trace.ops["kind"][layer])
+    return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark)
 
 
 def _are_named(trace: Trace, names: tuple[str, ...]) -> Flags:
@@ -39,18 +53,24 @@ def _are_named(trace: Trace, names: tuple[str, ...]) -> Flags:
     return np.asarray(of_kind[trace.ops["kind"]])
 
 
-def describe_part(call: Call, kind: int, *, is_layer: bool, work: Work) -> Work:
-    """The work of a layer's part with the number of the layer; that of the layer itself has its operands, but no work
-    of its own.
-    """
-    if not is_layer:
-        return work._replace(attributes=_joined(work.attributes, f"part_of_layer={kind}"))
+def describe_part(call: Call, kind: int, mark: int, work: Work) -> Work:
+    """The work of an op of this kind, with the kind of its layer; a layer has operands, but no work of its own."""
+    layer, trained = divmod(mark, MARKS)
+    if kind != layer:
+        return work._replace(attributes=_joined(work.attributes, f"part_of_layer={layer}"))
     tensors = [tensor for argument in read_arguments(call) for tensor in non_scalars(argument)]
-    return Work(shapes_text(tensors), f"dispatch=1;layer={kind}", work.precision)
+    attributes = _joined("dispatch=1", f"layer={layer}", "trained=1" if trained else None)
+    return Work(shapes_text(tensors), attributes, read_precision(call.types))
 
 
 def _joined(*attributes: str | None) -> str:
     return ";".join(filter(None, attributes))
+
+
+def _is_gradient(trace: Trace) -> Flags:
+    """Whether each op is autograd's call of a gradient, or around one."""
+    of_kind = np.array([bool(BACKWARD.search(call.name)) for call in trace.calls], dtype=bool)
+    return np.asarray(of_kind[trace.ops["kind"]])
 
 
 def _spread_inside(layer: Integers, parent: Integers) -> Integers:
@@ -68,6 +88,8 @@ def _gradients_of(row: int, trace: Trace, nest: Nesting) -> Integers:
     if number[row] == ABSENT:
         return np.empty(0, dtype=np.int64)
     after = (ops["lane"] == ops["lane"][row]) & (ops["start"] >= ops["start"][row] + ops["duration"][row])
-    following = number[after & (nest.phase == FORWARD) & (number != ABSENT)]
+    following = number[
+        after & ~_is_gradient(trace) & (number != ABSENT)
+    ]  # in the backward pass, what is computed again
     end = following.min() if len(following) else np.inf
     return np.flatnonzero((nest.phase == BACK) & (number >= number[row]) & (number < end))

@@ -36,8 +36,8 @@ def attributes(path: Path, *events: Event) -> pd.Series:
 
 def test_the_ops_of_a_layer_and_of_its_gradients_are_its_parts(tmp_path: Path) -> None:
     found = attributes(tmp_path, BEFORE, *INSIDE, BEHIND, *BACKWARD)
-    number = found["aten::rnn_tanh"].partition("layer=")[2]
-    assert found["aten::rnn_tanh"] == f"dispatch=1;layer={number}"
+    number = found["aten::rnn_tanh"].split("layer=")[1].split(";")[0]
+    assert found["aten::rnn_tanh"] == f"dispatch=1;layer={number};trained=1"
     part = f"part_of_layer={number}"
     is_part = found.str.contains(part, regex=False)
     assert is_part[["aten::addmm", "aten::tanh", "TanhBackward0", "AddmmBackward0"]].all()
@@ -45,10 +45,31 @@ def test_the_ops_of_a_layer_and_of_its_gradients_are_its_parts(tmp_path: Path) -
     assert is_part["aten::neg"].tolist() == [False, True]  # inside the gradients of other ops, and of the layer's
 
 
-def test_the_layer_keeps_its_operands(tmp_path: Path) -> None:
-    ops = read(tmp_path, BEFORE, *INSIDE, BEHIND).ops.set_index("op")
+def test_the_layer_keeps_its_operands_and_their_format(tmp_path: Path) -> None:
+    types = ["c10::BFloat16", "c10::BFloat16", "TensorList", "Scalar", "Scalar"]
+    narrow = op("aten::rnn_tanh", 10, 5, 30, **{**LAYER, "Input type": types})
+    ops = read(tmp_path, BEFORE, narrow, *INSIDE[1:], BEHIND).ops.set_index("op")
     assert ops["shapes"]["aten::rnn_tanh"] == "3x2x4;1x2x8;8x4;8x8;8;8"
+    assert ops["precision"]["aten::rnn_tanh"] == "bf16"
     assert ops["calls"]["aten::rnn_tanh"] == 1
+
+
+def test_layers_with_and_without_gradients_are_rows_of_their_own(tmp_path: Path) -> None:
+    without = (op("aten::rnn_tanh", 40, 7, 8, **LAYER), op("aten::tanh", 41, 7, **STATE))
+    found = attributes(tmp_path, BEFORE, *INSIDE, *without, BEHIND, *BACKWARD)
+    assert found["aten::rnn_tanh"].str.endswith("trained=1").tolist() == [True, False]
+
+
+def test_what_is_computed_again_behind_a_layer_is_no_part_of_it(tmp_path: Path) -> None:
+    """A checkpoint runs the layer and a tanh again inside of a gradient, and then their gradients."""
+    again = event("autograd::engine::evaluate_function: CheckpointBackward", 60, 60, **{"Sequence number": 4})
+    layer = (op("aten::rnn_tanh", 62, 9, 20, **LAYER), op("aten::addmm", 63, 9, **MM), op("aten::neg", 70, 10, **STATE))
+    behind = op("aten::sigmoid", 90, 11, **STATE)
+    back = (*gradient(100, "SigmoidBackward0", 11), *gradient(109, "NegBackward0", 10))
+    found = attributes(tmp_path, BEFORE, again, *layer, behind, *back)
+    is_part = found.str.contains("part_of_layer=")
+    assert is_part[["aten::addmm", "NegBackward0"]].all()
+    assert not is_part[["aten::sigmoid", "SigmoidBackward0"]].any()
 
 
 def test_a_layer_that_a_library_runs_has_no_parts(tmp_path: Path) -> None:
