@@ -148,13 +148,12 @@ ACTIVATIONS = {  # by evidence
 def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, float]) -> tuple[StepTensors, Variables]:
     """One device's share of tensors and variables, where a parallel training divides each part by its number.
 
-    Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018). Of
-    weights that many ops use, as the steps of a recurrent layer do, gradients are summed as they are made.
+    Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018).
     """
     part = {name: divisors.get(name, 1.0) for name in MEMORY_PARTS}
     kept = variables.gradients / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
     return (
-        replace(tensors, gradients=np.minimum(tensors.gradients, variables.gradients) / part["gradients"]),
+        replace(tensors, gradients=tensors.gradients / part["gradients"]),
         Variables(
             variables.parameters / part["parameters"],
             variables.optimizer / part["optimizer"] + kept,
@@ -172,7 +171,8 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     At the turn to the backward pass there are the last step's gradients, where they are dropped behind the forward
     pass: of an op's result and operands one is not kept. At the update there are the gradients of all parameters and
     its own temporaries, in place of narrow copies of the parameters; an allocator that caches its blocks (PyTorch's)
-    still holds those of the activations.
+    still holds those of the activations. Gradients of weights that many ops use, as the steps of a recurrent layer do,
+    are summed as they are made: there are never more than those of all parameters.
     """
     if tensors.evidence in ("flow", "plan") or workload.mode != "training":
         return tensors
@@ -183,7 +183,7 @@ def with_rules(tensors: StepTensors, variables: Variables, workload: Workload) -
     return replace(
         tensors,
         activations=np.append(tensors.activations, [activations, tensors.activations.max()]),
-        gradients=np.append(tensors.gradients, [before, variables.gradients]),
+        gradients=np.minimum(np.append(tensors.gradients, [before, variables.gradients]), variables.gradients),
         workspace=np.append(tensors.workspace, [workspace / 2, max(temporaries - copies, 0.0)]),
     )
 

@@ -70,8 +70,8 @@ def test_notes_of_variables_and_of_the_evidence_go_along() -> None:
 
 
 def test_gradients_of_weights_that_many_ops_use_are_summed() -> None:
-    own, _ = memory.divide(tensors(0.0, gradients=1e12), VARIABLES, {})
-    assert own.gradients.max() == VARIABLES.gradients
+    by_rules = memory.with_rules(tensors(0.0, "rules", gradients=1e12), VARIABLES, WORKLOAD)
+    assert by_rules.gradients.max() == VARIABLES.gradients
 
 
 def test_a_split_divides_its_parts_alone() -> None:
