@@ -54,11 +54,6 @@ class ConvShape:
         return physics.conv_bytes(self.n, self.c, d * h, w, self.k, z * p, q, t * r, s, itemsize, self.groups)
 
 
-def passes_of(rows: pd.DataFrame) -> Floats:
-    """How many passes each row of any table holds: a ``backward`` one is both gradients."""
-    return np.where(rows["pass"].eq("backward").to_numpy(dtype=bool, na_value=False), 2.0, 1.0)
-
-
 def is_depthwise(rows: pd.DataFrame) -> Flags:
     """Which rows of any table are convolutions with a group for each input channel."""
     convolution = (rows["op_class"] == "convolution").to_numpy(dtype=bool, na_value=False)

@@ -276,9 +276,9 @@ CONV_COLUMNS = (
     Column("dilation_h", "integer", "distance of the kernel's points along the height", above=0, default=1),
     Column("dilation_w", "integer", "distance of the kernel's points along the width", above=0, default=1),
 )
-CELLS = ("vanilla", "lstm", "gru")
+GATES = {"vanilla": 1, "lstm": 4, "gru": 3}  # products of the width that each kind of cell makes at a step
 RECURRENT_COLUMNS = (
-    Column("cell", "text", "kind of recurrent layer", choices=CELLS),
+    Column("cell", "text", "kind of recurrent layer", choices=tuple(GATES)),
     Column("hidden", "integer", "width of a recurrent layer", above=0),
     Column("sequences", "integer", "sequences in one call of a recurrent layer", above=0),
     Column("timesteps", "integer", "length of each sequence", above=0),

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.conv_shape import ConvShape
+from estimator.core.passes import pass_names
 from estimator.core.types import Floats
 from estimator.model.hardware import Hardware
 from estimator.model.kernel_priors import DepthwiseCycles
@@ -27,6 +28,6 @@ def unit_times(rows: pd.DataFrame, hardware: Hardware, cycles: DepthwiseCycles) 
         "grad_weights": image * cycles.grad_weights,
     }
     of_pass["backward"] = of_pass["grad_input"] + of_pass["grad_weights"]
-    step_pass = rows["pass"].fillna("forward").to_numpy(dtype=str)
+    step_pass = pass_names(rows)
     pixel_cycles = np.select([step_pass == name for name in of_pass], list(of_pass.values()))
     return np.asarray(pixel_cycles * np.sqrt(shape.window.prod(axis=0)) / hardware.unit_rate)

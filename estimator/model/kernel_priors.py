@@ -51,7 +51,7 @@ class DepthwisePrior(KernelPrior):
 
 
 class RecurrentPrior(KernelPrior):
-    """What a step of a recurrent layer takes beside its product, and how far layers differ from that."""
+    """What a step of a recurrent layer adds to its product, and how far layers differ from that."""
 
     start_s: float = Field(ge=0, description="of each step on an accelerator [s]")
     processor_start_s: float = Field(ge=0, description="of each step on a processor [s]")

@@ -2,7 +2,7 @@
 
 At each of T steps the weights of g gates multiply the state of N sequences, of width h. The input, of width i, waits
 for no step: it is multiplied at once for all of them, and so is the gradient of the weights. With the time τ(m, n, k)
-of a product (gemm.py), and s for what a step takes beside its product, such as launches and the gates:
+of a product (gemm.py), and s for all else that a step takes, such as launches and the gates:
 
     forward:       T · (τ(g·h, N, h) + s) + τ(g·h, N·T, i)
     grad_input:    T · (τ(h, N, g·h) + s) + τ(i, N·T, g·h)
@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from estimator.core.passes import runs_pass
 from estimator.core.recurrent_shape import RecurrentShape
-from estimator.core.types import Flags, Floats, Names
+from estimator.core.types import Floats, Names
 
 WAITING = ("forward", "grad_input")  # passes whose steps wait for each other
 
@@ -37,7 +38,7 @@ class Products:
 
 
 def products_of(shape: RecurrentShape, passes: Names) -> Iterator[Products]:
-    """Yield the products of each layer in its pass: those of the steps, and those over all steps."""
+    """Yield the products of each layer in its pass, those of the steps and those over all steps; not those of none."""
     gates, samples = shape.gates * shape.hidden, shape.sequences * shape.timesteps
     of_pass = (
         ("forward", shape.timesteps, (gates, shape.sequences, shape.hidden)),
@@ -48,14 +49,10 @@ def products_of(shape: RecurrentShape, passes: Names) -> Iterator[Products]:
     )
     for name, count, sizes in of_pass:
         exist = runs_pass(passes, name) & (np.min(sizes, axis=0) > 0)
-        yield Products(np.where(exist, count, 0.0), *(np.maximum(size, 1.0) for size in sizes))
+        if exist.any():
+            yield Products(np.where(exist, count, 0.0), *(np.maximum(size, 1.0) for size in sizes))
 
 
 def waiting_steps(shape: RecurrentShape, passes: Names) -> Floats:
     """How many steps of each layer wait for the one before."""
     return np.asarray(shape.timesteps * np.sum([runs_pass(passes, name) for name in WAITING], axis=0))
-
-
-def runs_pass(passes: Names, name: str) -> Flags:
-    """Which layers run a pass; ``backward`` is both gradients."""
-    return np.asarray((passes == name) | ((passes == "backward") & (name != "forward")), dtype=bool)

@@ -27,16 +27,17 @@ def sampler(
     )
     low, mid, high = times.interval_s
     is_given = times.rung != "modelled"
-    starting = np.where(is_given, 0.0, times.kernels.start_share)
+    start_share = np.where(is_given, 0.0, times.kernels.start_share)
     waits_s, waiting = times.waits_s, times.waits_s[0] > 0
     is_uncertain, varies = is_given & (high > low), times.run_std > 0
     run_samples = uncertainty.source_run(plan)[:, None]
 
     def samples(ops: slice) -> tuple[Floats, Floats]:
         time, launch = busy(ops), launches[ops] * latency
-        starts = np.nan_to_num(starting[ops] * time) if starting.any() else 0.0  # given times have none
+        starts = start_share[ops] > 0
+        begun = start_share[ops][starts] * time[:, starts]
         time += launch
-        launch = launch + starts
+        launch[:, starts] += begun
         time[:, is_given[ops]] = mid[ops][is_given[ops]]
         for stream in np.unique(times.stream[ops][is_uncertain[ops]]):
             drawn = is_uncertain[ops] & (times.stream[ops] == stream)

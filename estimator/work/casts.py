@@ -18,14 +18,13 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.notes import Note, with_code
 from estimator.core.operators import CAST, benchmark_kernels
-from estimator.core.recurrent_shape import RecurrentShape
 from estimator.core.schema import STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.added_kernels import without_work
 from estimator.work.edges import FORMATS
 from estimator.work.format_changes import WIDE, Formats, casts_between
 from estimator.work.operators import is_loss_scaling, runs_in_executor
-from estimator.work.weights import is_forward, takes_weights
+from estimator.work.weights import is_forward, takes_weights, weights_per_call
 
 SCALED = ("fp16",)  # formats of so short a range that the loss is scaled
 NAMED = 5  # casts that a note names
@@ -130,7 +129,7 @@ def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[U
     """
     rows = work[takes_weights(work) & ~already]
     biases = work[(benchmark_kernels(work) == BIAS_GRAD) & ~already.any()]  # one row for each use of a bias
-    sizes = pd.concat([_weight_elements(rows), biases["conv_c"].astype(float)])
+    sizes = pd.concat([pd.Series(weights_per_call(rows), rows.index), biases["conv_c"].astype(float)])
     counts = pd.concat([rows, biases])["calls"].fillna(1.0).groupby(sizes).sum().sort_index(ascending=False)
     uses = tuple(Use(size, count, "shapes") for size, count in counts.items() if size * count > 0)
     elements, parameters = sum(use.elements for use in uses), workload.parameters or 0.0
@@ -142,15 +141,6 @@ def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[U
         return uses
     others = max((workload.variables or 0.0) - sum(use.count for use in uses), 1.0)
     return (*uses, Use((parameters - elements) / others, others, "workload"))
-
-
-def _weight_elements(rows: pd.DataFrame) -> pd.Series:
-    """Elements of the weights of each product [k, n], convolution [k, c / groups, t, r, s] and recurrent layer."""
-    number = {name: rows[name].astype(float) for name in ("n", "k", "conv_k", "conv_c", "conv_r", "conv_s")}
-    depth, groups = (rows[name].astype(float).fillna(1.0) for name in ("conv_t", "groups"))
-    kernel = number["conv_k"] * number["conv_c"] / groups * depth * number["conv_r"] * number["conv_s"]
-    layer = pd.Series(RecurrentShape.from_table(rows).weights(), index=rows.index)
-    return (number["n"] * number["k"]).fillna(kernel).fillna(layer)
 
 
 def _weight_casts(uses: Sequence[Use], precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:
@@ -170,7 +160,7 @@ def _operand_casts(work: pd.DataFrame, precision: str, stored: str) -> Iterator[
     """Casts of each layer's input and output gradient: as many elements as its forward product moves beside weights."""
     rows = work[is_forward(work)]
     calls = rows["calls"].fillna(1.0)
-    weights = (_weight_elements(rows) * calls).where(takes_weights(rows), 0.0)
+    weights = (weights_per_call(rows) * calls).where(takes_weights(rows), 0.0)
     elements = float((rows["bytes"] / ITEMSIZE[precision] - weights).sum())
     if elements > 0:
         count = 2.0 * float(calls.sum())

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conv_shape import ConvShape, passes_of
+from estimator.core.conv_shape import ConvShape
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unknown
+from estimator.core.passes import passes_of
 from estimator.core.recall import Recall
-from estimator.core.recurrent_shape import RecurrentShape
+from estimator.core.recurrent_shape import amounts_of
 from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
@@ -220,9 +221,7 @@ def _count_recurrent(work: pd.DataFrame) -> pd.DataFrame:
     rows = (work["op_class"] == "recurrent") & complete(work, SHAPED_BY["recurrent"])
     if not rows.any():
         return work
-    shape, passes = RecurrentShape.from_table(work), passes_of(work)
-    bytes_ = passes * shape.bytes(itemsizes(work["precision"]))
-    return _fill(work, rows, passes * shape.flop(), bytes_, "shapes")
+    return _fill(work, rows, *amounts_of(work), "shapes")
 
 
 def _count_streams(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, where: str) -> pd.DataFrame:

@@ -13,17 +13,15 @@ from collections.abc import Sequence
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.recurrent_shape import RecurrentShape
-from estimator.core.types import itemsizes
+from estimator.core.operators import SUFFIXES
+from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
-from estimator.work.recurrent import CELLS
 from estimator.work.shapes import has_attribute
 from estimator.work.transformed import Transformed
 
 LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the kind of layer
 TRAINED = "trained=1"  # attribute of layers with gradients
-PASSES = {"forward": ("recurrent", 1.0), "backward": ("recurrent_grad", 2.0)}  # operator, and passes over weights
 Sizes = dict[str, int | str]
 
 
@@ -63,14 +61,14 @@ def _unknown_notes(layers: pd.DataFrame) -> tuple[Note, ...]:
     if layers.empty:
         return ()
     text = (
-        f"{layers['calls'].sum():,.0f} recurrent layer(s) stay op by op, as their operands do not tell their sizes "
+        f"{layers['calls'].sum():,.0f} recurrent layer(s) stay op by op, as their operands do not give their sizes "
         f"({layers['op'].iloc[0]}): the target's library runs each as one op, in much less time where launches bind it"
     )
     return (Note("layers-apart", text),)
 
 
 def stack_of(text: str) -> list[Sizes]:
-    """The sizes of each layer and direction of a call, from its operands; none where they tell too little.
+    """The sizes of each layer and direction of a call, from its operands; none where they do not give them.
 
     Operands are the input and the states of all layers, of three dimensions each; of each layer and direction the
     weights of the input and those of the state; and biases. The input's product of sizes tells the steps. A packed
@@ -88,11 +86,12 @@ def stack_of(text: str) -> list[Sizes]:
     sequences = samples[1] if packed else sequences
     timesteps, left = divmod(math.prod(samples), sequences)
     pairs = list(zip(matrices[::2], matrices[1::2], strict=True))
-    fits = all(a[0] == b[0] and b[1] == hidden and b[0] % hidden == 0 and b[0] // hidden in CELLS for a, b in pairs)
-    if left or not fits:
+    fitting = [b[0] // hidden for a, b in pairs if a[0] == b[0] and b[1] == hidden and b[0] % hidden == 0]
+    cells = [CELL_OF_GATES[gates] for gates in fitting if gates in CELL_OF_GATES]
+    if left or len(cells) < len(pairs):
         return []
     sizes = {"hidden": hidden, "sequences": sequences, "timesteps": timesteps}
-    return [{"cell": CELLS[b[0] // hidden], **sizes, "input_width": a[1]} for a, b in pairs]
+    return [{"cell": cell, **sizes, "input_width": a[1]} for cell, (a, _) in zip(cells, pairs, strict=True)]
 
 
 def _kernels(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *, trains: bool) -> pd.DataFrame:
@@ -100,13 +99,15 @@ def _kernels(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *,
     ops = pd.concat([layer] * len(stack)).reset_index(drop=True)
     if len(stack) > 1:
         ops["op"] += (ops.index + 1).map(" {}".format)
-    sizes = pd.DataFrame(stack)
+    sizes = pd.DataFrame(stack).assign(precision=ops["precision"])
     sizes["sequences"] = (sizes["sequences"] * batch_ratio).round().astype("int64")
-    shape = RecurrentShape.from_table(sizes)
-    rows = []
-    for step_pass, (operator, passes) in PASSES.items():
-        amounts = passes * shape.flop(), passes * shape.bytes(itemsizes(ops["precision"]))
-        flop, bytes_ = (amount * ops["calls"] for amount in amounts)
-        columns = {**sizes, "pass": step_pass, "flop": flop, "bytes": bytes_}
-        rows.append(kernels_of(ops, f" {step_pass}", operator, **columns))
-    return pd.concat([rows[0], rows[1].assign(phase="backward")] if trains else rows[:1])
+    passes = ("forward", "backward") if trains else ("forward",)
+    return pd.concat([_of_pass(ops, sizes.assign(**{"pass": name})) for name in passes])
+
+
+def _of_pass(ops: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
+    """The rows of layers of these sizes, all in one pass."""
+    name = str(sizes["pass"].iloc[0])
+    flop, bytes_ = (amount * ops["calls"] for amount in amounts_of(sizes))
+    kernels = kernels_of(ops, f" {name}", f"recurrent{SUFFIXES['recurrent'][name]}", **sizes, flop=flop, bytes=bytes_)
+    return kernels.assign(phase="backward") if name == "backward" else kernels

@@ -63,15 +63,15 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
-    layers = join_layers(
+    joined_layers = join_layers(
         merged.work,
         by_library=from_processor and has_library_layers(workload, target),
         batch_ratio=(plan.batch or 1) / (workload.batch_size or 1) if resized.changed else 1.0,
     )
-    joined = join_updates(layers.work, tensors_of_update(workload, target) if from_processor else 1)
+    joined_updates = join_updates(joined_layers.work, tensors_of_update(workload, target) if from_processor else 1)
     separate = from_processor and has_separate_biases(workload, target)
     converted = convert_precision(
-        joined.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
+        joined_updates.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
     )
     split = separate_biases(converted.work, separate=separate)
     fused = fuse(split.work, workload, plan.fusion)
@@ -81,7 +81,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     is_other = profile.ran and (resized.changed or all_trainings.changed)
     of_profile = replace(plan, batch=None, trainings=1)
 
-    transforms = (resized, merged, layers, joined, converted, split, fused, laid_out, all_trainings)
+    transforms = (resized, merged, joined_layers, joined_updates, converted, split, fused, laid_out, all_trainings)
     return WorkOnTarget(
         profiled=addressed.work,
         work=all_trainings.work,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-from estimator.core.recurrent_shape import GATES
+from estimator.core.recurrent_shape import CELL_OF_GATES
 from estimator.work.attention import Layer
 from estimator.work.shapes import Op, Shape
 
 PASSES = {"recurrent": ("forward", 1), "recurrent_grad": ("backward", 2)}  # operator → pass, and passes over weights
 BIASES = 2  # vectors of a gate that cuDNN keeps among its flat weights
-CELLS = {gates: cell for cell, gates in GATES.items()}
 
 
 def count_recurrent(op: Op) -> Layer | None:
@@ -38,10 +37,10 @@ def read_recurrent(op: Op) -> dict[str, int | str] | None:
     biases = BIASES if len(shapes[1]) == 1 else 0
     gates, rest = divmod(sum(map(math.prod, shapes[1:])), hidden * (width + hidden + biases))
     timesteps, left = divmod(math.prod(samples), sequences)
-    if rest or left or gates not in CELLS or not timesteps:
+    if rest or left or gates not in CELL_OF_GATES or not timesteps:
         return None
     sizes = {"hidden": hidden, "input_width": width, "sequences": sequences, "timesteps": timesteps}
-    return {"cell": CELLS[gates], **sizes, "pass": PASSES[op.type_rule.operator][0]}
+    return {"cell": CELL_OF_GATES[gates], **sizes, "pass": PASSES[op.type_rule.operator][0]}
 
 
 def _is_layer(op: Op) -> bool:

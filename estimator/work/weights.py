@@ -41,13 +41,20 @@ def weights_taken(work: pd.DataFrame) -> Floats:
 
 
 def weights_of(work: pd.DataFrame) -> Floats:
-    """Elements of the weights, or of their gradients, of each product, convolution and recurrent layer."""
+    """Elements of the weights, or of their gradients, of all calls of each op; 0 where unknown."""
+    return np.asarray(np.nan_to_num(weights_per_call(work)) * numbers(work, "calls"))
+
+
+def weights_per_call(work: pd.DataFrame) -> Floats:
+    """Elements of the weights, or of their gradients, of each product, convolution and recurrent layer; NaN where
+    unknown.
+    """
     kernel = np.prod([numbers(work, name) for name in KERNEL if name != "groups"], axis=0) / numbers(work, "groups")
     forward = takes_weights(work).to_numpy(dtype=bool)
     product = np.where(forward, numbers(work, "k"), numbers(work, "m")) * numbers(work, "n")
     of_class = {"convolution": kernel, "recurrent": RecurrentShape.from_table(work).weights()}
-    each = np.select([work["op_class"].eq(name).fillna(False) for name in of_class], list(of_class.values()), product)
-    return np.asarray(np.nan_to_num(each) * numbers(work, "calls"))
+    is_class = [work["op_class"].eq(name).fillna(False) for name in of_class]
+    return np.asarray(np.select(is_class, list(of_class.values()), product))
 
 
 def weight_forms(work: pd.DataFrame) -> frozenset[Shape]:

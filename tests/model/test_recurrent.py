@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.recurrent_shape import RecurrentShape
-from estimator.model.recurrent import products_of, runs_pass, waiting_steps
+from estimator.model.recurrent import products_of, waiting_steps
 
 LAYER = {"cell": "lstm", "hidden": 30, "input_width": 20, "sequences": 8, "timesteps": 7}
 STEP, INPUT = (7, 120, 8, 30), (1, 120, 56, 20)
@@ -46,4 +46,3 @@ def test_the_steps_of_the_gradient_of_weights_wait_for_nothing() -> None:
     names = np.array(["forward", "grad_input", "grad_weights", "backward"])
     shape = RecurrentShape.from_table(pd.DataFrame([LAYER] * 4))
     assert waiting_steps(shape, names).tolist() == [7, 7, 0, 7]
-    assert runs_pass(names, "grad_weights").tolist() == [False, False, True, True]

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conv_shape import ConvShape, passes_of
+from estimator.core.conv_shape import ConvShape
+from estimator.core.passes import passes_of
 from estimator.core.recurrent_shape import RecurrentShape
 from estimator.core.schema import MATRIX, STREAMING, numbers
 from estimator.core.types import ITEMSIZE, DeviceSpec, Flags, Floats, Sourced, itemsizes

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.conv_shape import ConvShape, is_depthwise, passes_of
+from estimator.core.conv_shape import ConvShape, is_depthwise
+from estimator.core.passes import passes_of
 from estimator.core.schema import SHAPED_BY
 from estimator.core.types import Floats, itemsizes
 from estimator.model.calibration import OpFeatures
@@ -19,10 +20,9 @@ from estimator.model.kernels.kernel_model import (
     amounts_per_call,
     by_prior,
     have_all,
+    pass_kinds,
     uncached_features,
 )
-
-KINDS = {"grad_input": 1, "backward": 1, "grad_weights": 2}  # else 0
 
 
 def _depthwise_time(inputs: KernelInputs) -> BusyTime:
@@ -49,9 +49,8 @@ def _features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     """Features of depthwise convolutions: bytes and points of the window (octaves), and the pass, which is the kind."""
     rows = inputs.rows
     octaves = np.log2([np.maximum(_amounts(rows)[1], 1.0), ConvShape.from_table(rows).window.prod(axis=0)])
-    kind = rows["pass"].map(KINDS).to_numpy(dtype=float, na_value=0.0).astype(int)
-    flags = kind[:, None] == [1, 2]
-    return uncached_features(np.column_stack([octaves.T, flags]), busy, kind)
+    kind = pass_kinds(rows)
+    return uncached_features(np.column_stack([octaves.T, kind[:, None] == [1, 2]]), busy, kind)
 
 
 DEPTHWISE = KernelModel(

@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from estimator.core.passes import pass_names
 from estimator.core.schema import complete, numbers
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.model.calibration import KernelHyperparameters, OpFeatures
 from estimator.model.coefficients import Coefficients
 from estimator.model.hardware import Hardware, hardware_of
 from estimator.model.kernel_priors import KernelPrior, KernelPriors
+
+PASS_KINDS = {"grad_input": 1, "backward": 1, "grad_weights": 2}
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,11 @@ class KernelModel:
     by_format: bool = True  # whether rows of other formats replace a format without rows
     on_gpus_only: bool = False  # whether other devices run its ops by a later model of the registry
     fallback: str = ""  # the model used where none of its own ops was measured
+
+
+def pass_kinds(rows: pd.DataFrame) -> npt.NDArray[np.int_]:
+    """The pass of each row as a kind of op: 0 forward, 1 the gradient of the input or both, 2 that of the weights."""
+    return np.array([PASS_KINDS.get(name, 0) for name in pass_names(rows)], dtype=int)
 
 
 def uncached_features(coordinates: Floats, busy: BusyTime, kind: npt.NDArray[np.int_]) -> OpFeatures:

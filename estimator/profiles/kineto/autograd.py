@@ -9,7 +9,7 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
 GRADIENT_ENDS = "torch::autograd::AccumulateGrad"  # takes the gradient of one parameter
@@ -41,20 +41,15 @@ def tracked(trace: Trace, nest: Nesting) -> Flags:
 
 def _between(trace: Trace, nest: Nesting) -> Flags:
     """Ops inside an op with a gradient of its own whose results it hands on to another one inside."""
-    calls = list(trace.calls)
-    around = np.array([call.name in LAST_INSIDE for call in calls], dtype=bool)[trace.ops["kind"]]
-    last = np.array([call.name in LAST_INSIDE.values() for call in calls], dtype=bool)[trace.ops["kind"]]
+    around = are_calls(trace, lambda call: call.name in LAST_INSIDE)
+    last = are_calls(trace, lambda call: call.name in LAST_INSIDE.values())
     between: Flags = _or_inside(around, nest.parent) & ~around & ~last
     return between
 
 
 def _or_inside(flags: Flags, parent: Integers) -> Flags:
     """Flags of the ops and of all ops inside them."""
-    above, flags = parent.copy(), flags.copy()
-    while (open_ := (above >= 0) & ~flags).any():
-        flags[open_] = flags[above[open_]]
-        above[open_] = parent[above[open_]]
-    return flags
+    return np.asarray(spread_inside(flags.astype(np.int64), parent, missing=0) > 0)
 
 
 def places(row: Integers, start: Integers, rows: int) -> list[str | None]:
@@ -89,8 +84,7 @@ def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
 
 def _products_in_order(trace: Trace, nest: Nesting) -> Integers:
     """The products of both passes, in the order of their starts."""
-    matrix = np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
-    rows = np.flatnonzero(matrix[trace.ops["kind"]] & np.isin(nest.phase, (FORWARD, BACK)))
+    rows = np.flatnonzero(are_calls(trace, torch_ops.does_product) & np.isin(nest.phase, (FORWARD, BACK)))
     return rows[np.argsort(trace.ops["start"][rows], kind="stable")]
 
 

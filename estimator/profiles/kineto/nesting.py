@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from estimator.core.types import Flags, Integers
 from estimator.profiles import events
 from estimator.profiles.columns import Columns, slices
 from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.arguments import Call
 from estimator.profiles.kineto.trace import LOADER, OPTIMIZER, Trace
 
 BACKWARD = re.compile(r"^autograd::engine::evaluate_function|^torch::autograd::|Backward\d*$")
@@ -65,6 +67,21 @@ def inside(start: Integers, spans: Columns) -> Flags:
     begins, ends = spans["start"][order], (spans["start"] + spans["duration"])[order]
     reached = np.maximum.accumulate(np.concatenate([[start.min(initial=0)], ends]))
     return start < reached[np.searchsorted(begins, start, side="right")]
+
+
+def spread_inside(values: Integers, parent: Integers, missing: int) -> Integers:
+    """The value of each op, or that of the nearest op around it that has one; else ``missing``."""
+    values, above = values.copy(), parent.copy()
+    while (open_ := (above >= 0) & (values == missing)).any():
+        values[open_] = values[above[open_]]
+        above[open_] = parent[above[open_]]
+    return values
+
+
+def are_calls(trace: Trace, accept: Callable[[Call], bool]) -> Flags:
+    """Which ops are calls that meet a condition, which is asked once for each kind of op."""
+    of_kind = np.array([accept(call) for call in trace.calls], dtype=bool)
+    return np.asarray(of_kind[trace.ops["kind"]])
 
 
 def is_matrix(trace: Trace) -> Flags:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from estimator.core.types import Flags, Integers
+from estimator.core.types import Integers
 from estimator.profiles.kineto.arguments import (
     Call,
     Work,
@@ -20,7 +20,7 @@ from estimator.profiles.kineto.arguments import (
     read_precision,
     shapes_text,
 )
-from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting
+from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu")
@@ -33,24 +33,19 @@ def mark_layers(trace: Trace, nest: Nesting) -> Integers:
     """For each op MARKS times the kind of the layer that it is, or is a part of, and one more for a layer of which the
     backward pass has gradients; NO_LAYER for all others.
     """
-    is_layer, by_library = (_are_named(trace, names) for names in (LAYERS, BY_LIBRARY))
+    is_layer = are_calls(trace, lambda call: base_name(call.name) in LAYERS)
     layer = np.where(is_layer, np.arange(len(is_layer)), NO_LAYER)
     if not is_layer.any():
         return layer
-    layer = _spread_inside(layer, nest.parent)
+    layer = spread_inside(layer, nest.parent, NO_LAYER)
+    by_library = are_calls(trace, lambda call: base_name(call.name) in BY_LIBRARY)
     layer[np.isin(layer, layer[by_library])] = NO_LAYER
     mark = np.zeros(len(layer), dtype=np.int64)
     for row in np.unique(layer[layer != NO_LAYER]):
         gradients = _gradients_of(row, trace, nest)
         layer[gradients], mark[row] = row, len(gradients) > 0
-    layer = _spread_inside(layer, nest.parent)
+    layer = spread_inside(layer, nest.parent, NO_LAYER)
     return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark)
-
-
-def _are_named(trace: Trace, names: tuple[str, ...]) -> Flags:
-    """Whether each op has one of these names, without its library's."""
-    of_kind = np.array([base_name(call.name) in names for call in trace.calls], dtype=bool)
-    return np.asarray(of_kind[trace.ops["kind"]])
 
 
 def describe_part(call: Call, kind: int, mark: int, work: Work) -> Work:
@@ -67,29 +62,13 @@ def _joined(*attributes: str | None) -> str:
     return ";".join(filter(None, attributes))
 
 
-def _is_gradient(trace: Trace) -> Flags:
-    """Whether each op is autograd's call of a gradient, or around one."""
-    of_kind = np.array([bool(BACKWARD.search(call.name)) for call in trace.calls], dtype=bool)
-    return np.asarray(of_kind[trace.ops["kind"]])
-
-
-def _spread_inside(layer: Integers, parent: Integers) -> Integers:
-    """The layer of each op, or of the nearest op around it that has one."""
-    layer, above = layer.copy(), parent.copy()
-    while (open_ := (above >= 0) & (layer == NO_LAYER)).any():
-        layer[open_] = layer[above[open_]]
-        above[open_] = parent[above[open_]]
-    return layer
-
-
 def _gradients_of(row: int, trace: Trace, nest: Nesting) -> Integers:
     """The ops of the backward pass that a layer's ops are the forward pass of."""
     ops, number = trace.ops, trace.ops["sequence"]
     if number[row] == ABSENT:
         return np.empty(0, dtype=np.int64)
     after = (ops["lane"] == ops["lane"][row]) & (ops["start"] >= ops["start"][row] + ops["duration"][row])
-    following = number[
-        after & ~_is_gradient(trace) & (number != ABSENT)
-    ]  # in the backward pass, what is computed again
+    is_gradient = are_calls(trace, lambda call: bool(BACKWARD.search(call.name)))  # others are computed again
+    following = number[after & ~is_gradient & (number != ABSENT)]
     end = following.min() if len(following) else np.inf
     return np.flatnonzero((nest.phase == BACK) & (number >= number[row]) & (number < end))
