@@ -50,7 +50,7 @@ def differences(name: str, profile: str) -> tuple[float, float]:
 @pytest.mark.slow
 @pytest.mark.tensorflow
 def test_what_tensorflow_asks_for_and_allocates() -> None:
-    """Ops ask for what we count, but for P3B1, whose order is hardly ever that of its capture.
+    """Ops ask for what we count, workspaces of convolutions apart; P3B1's order is hardly ever that of its capture.
 
     What the allocator adds is judged as a median: chunks that stay from a model's start are as large as chance has it.
     """
