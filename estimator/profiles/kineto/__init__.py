@@ -42,7 +42,7 @@ from estimator.profiles.kineto.devices import (
     rows_of_first,
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
-from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, nest_ops
+from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, are_calls, nest_ops
 from estimator.profiles.kineto.recurrent_layers import NO_LAYER, describe_part, mark_layers
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import Steps, busy_s, find_steps, span_ps
@@ -66,6 +66,7 @@ GRADIENT = re.compile(r"(?i)backward(_(input|weight)s?)?$")  # ends the names of
 FILE_OF_RANK = re.compile(r"(?i)(?:^|[^a-z])rank[-_ ]?(\d{1,6})(?!\d)")
 LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
+LEAST_UNNAMED = 0.02  # share of the ops' time whose kernels a warning misses
 UNNAMED = "unnamed"
 DISPATCH = Work(attributes="dispatch=1")
 DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", *Work._fields)
@@ -127,6 +128,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         warnings=(
             *steps.warnings,
             *_missing_data(trace, on_device),
+            *([] if on_device else _unnamed_kernels(trace, nest)),
             *ranks.device_warnings(len(workers), idle),
             *_crossing(nest),
         ),
@@ -301,6 +303,18 @@ def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
         yield "the trace has no operand shapes: profile with record_shapes=True"
     if len(trace.launches) and not on_device:
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
+
+
+def _unnamed_kernels(trace: Trace, nest: Nesting) -> Iterator[str]:
+    """A warning about generated code of a processor whose kernels have no events."""
+    is_compiled = are_calls(trace, lambda call: bool(torch_ops.COMPILED.fullmatch(call.name)))
+    share = nest.self_ps[is_compiled].sum() / max(nest.self_ps.sum(), 1)
+    if share > LEAST_UNNAMED:
+        yield (
+            f"{100 * share:.0f} % of the time of ops is code that torch.compile generated, each part of it one op "
+            "without shapes: set torch._inductor.config.cpp.enable_kernel_profile = True before the model compiles to "
+            "see its kernels"
+        )
 
 
 def _crossing(nest: Nesting) -> Iterator[str]:

@@ -153,7 +153,7 @@ def _phases(trace: Trace) -> Integers:
 
 def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers) -> Flags:
     """Whether each op only dispatches others: a product that holds a product, or a kind of op that spends most of its
-    time in ops whose largest operand is at least as large.
+    time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops.
     """
     ops, matrix = trace.ops, is_matrix(trace)
     kind, duration = ops["kind"], end - ops["start"]
@@ -168,7 +168,8 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     as_large &= ~(clones[kind[child]] & in_place[parent_kind])
     as_large &= ~(fills[kind[child]] & ~fills[parent_kind])  # an op that sums into its result clears that first
     dispatched_ps = np.bincount(parent_kind, duration[child] * as_large, len(matrix))
-    flags = ((dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~matrix)[kind]
+    compiled = np.array([bool(torch_ops.COMPILED.fullmatch(call.name)) for call in trace.calls], dtype=bool)
+    flags = ((dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~matrix & ~compiled)[kind]
     products = np.flatnonzero(matrix[kind])
     lane, start, end = (column[products] for column in (ops["lane"], ops["start"], end))
     flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside

@@ -27,9 +27,8 @@ from estimator.profiles.kineto.attention import describe_attention, is_attention
 from estimator.profiles.kineto.convolution_ops import CONVOLUTIONS, describe_convolution
 from estimator.profiles.kineto.product_ops import describe_product, is_product
 
-WITHOUT_OPERANDS = re.compile(  # they state a graph's inputs, or whole tables of which they touch little
-    r"(## Call )?Compiled(Function|FxGraph).*|Torch-Compiled Region.*|fbgemm::\w*(embedding|tbe|lookup)\w*"
-)
+COMPILED = re.compile(r"(## Call )?Compiled(Function|FxGraph).*|Torch-Compiled Region.*")  # they state a graph's inputs
+LOOKUPS = re.compile(r"fbgemm::\w*(embedding|tbe|lookup)\w*")  # they state whole tables, of which they touch little
 SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_multi_dot", "bilinear", "_trilinear")
 
 
@@ -53,7 +52,7 @@ def describe(call: Call) -> tuple[Work, ...]:
     """The work of a call: one piece, or one piece per gradient of a convolution's backward pass."""
     base = base_name(call.name)
     pieces: tuple[Work, ...] = ()
-    if WITHOUT_OPERANDS.fullmatch(base):
+    if COMPILED.fullmatch(base) or LOOKUPS.fullmatch(base):
         return (Work(),)
     if base in CONVOLUTIONS:
         pieces = describe_convolution(call)

@@ -65,10 +65,14 @@ def operator_of(kernel: str, op_type: str) -> str:
 
 @lru_cache(maxsize=2**16)
 def operator_on_device(kernel: str, op_type: str) -> str:
-    """The operator of a kernel that a device ran: no work of a host, unless it is a copy across the device's link."""
-    operator = operator_of(kernel, op_type)
-    by_host = class_of(operator) in HOST_CLASSES and _operator(kernel) != "input"
-    return "unmodelled" if by_host else operator
+    """The operator of a kernel that a device ran: no work of a host, unless it is a copy across the device's link.
+
+    Around generated code stands no name of its work: of its kernels, only those of known names are known.
+    """
+    operator, by_kernel = operator_of(kernel, op_type), _operator(kernel)
+    by_host = class_of(operator) in HOST_CLASSES and by_kernel != "input"
+    is_any = by_kernel is None and compiled(profilers.GENERATED).fullmatch(op_type)
+    return "unmodelled" if by_host or is_any else operator
 
 
 def _operator(name: str) -> str | None:

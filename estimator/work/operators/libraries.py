@@ -41,7 +41,7 @@ DISTINCT = (  # names with a unique beginning
     Rule("rms_norm", rf"{TILES}Rmsnorm"),
     Rule("softmax", r"softmax_warp_"),
     Rule("reduction", r"triton_(red|per)_"),
-    Rule("fused_elementwise", r"triton_(poi_|_\d+d)"),
+    Rule("fused_elementwise", r"triton_(poi_|_\d+d)|(graph_\d+_)?cpp_fused_"),
     Rule("elementwise", r"SubTensorOp|Op\dTensor"),
     Rule("random", r"(void )?([\w ]+::)*FillPhiloxRandom"),
     Rule("movement", r"batched_transpose_|Im[23]d2Col|Col2Im[23]d"),

@@ -5,6 +5,8 @@ from estimator.work.operators.rule import Family, Rule
 
 AMD = "__amd_rocclr_"  # before the names of kernels by which AMD's runtime copies and fills
 COMMUNICATOR = r"(nccl|gloo|mpi|ucc|c10d|_?c10d_functional)::?"  # back ends of distributed PyTorch
+# what torch.compile runs: a processor's trace books its kernels here, unless inductor's configuration records each
+GENERATED = r"CompiledFunction(Backward)?\d*|(## Call )?CompiledFxGraph.*|Torch-Compiled Region.*"
 
 PLAIN = (
     Rule("gemm", r"gemm|mm|bmm|addmm|linear|dot_general"),
@@ -23,7 +25,9 @@ PLAIN = (
     Rule("collective_gather", rf"{COMMUNICATOR}_?gather_?"),
     Rule("send_recv", rf"{COMMUNICATOR}_?(send|recv)\w*( \d+->\d+)?"),
     Rule("collective", rf"{COMMUNICATOR}\w+|record_param_comms"),
+    Rule("fused_elementwise", GENERATED),
     Rule("host", r"(autograd::engine|torch::autograd|profiler)::.*|Optimizer\..*|\w+Backward\d*|detach_?"),
+    Rule("host", r"TorchDynamo Cache Lookup|AOTDispatcher Runtime Wrapper.*|Pregraph bytecode"),
     Rule("host", r"ProfilerStep\W\d+|(cuda|hip)[A-Z]\w+|cu(Launch|Mem|Stream|Event|Ctx|Module|Func)\w+"),
 )
 FAMILY = Family("profiler", r"", r"", PLAIN)

@@ -52,6 +52,8 @@ TABLE = {
         aten::logical_and aten::rsub aten::pow add multiply maximum compare select convert broadcast iota
         rng-bit-generator exponential logistic fusion loop_add_fusion loop_multiply_fusion_3 and reduce-precision
         triton_poi_fused_add_relu_0 flash_bwd_convert_dq_kernel
+        cpp_fused_add_0 graph_0_cpp_fused__scaled_dot_product_flash_attention_for_cpu_backward_permute_view_7
+        CompiledFunction CompiledFunctionBackward
         """,
     "pooling": """
         MaxPool MaxPoolGrad MaxPoolV2 AvgPool AvgPoolGrad MaxPool3D AvgPool3DGrad MaxPoolWithArgmax _MklMaxPool
@@ -198,6 +200,12 @@ SPACED = {  # names with spaces
     "Memcpy DtoD (Device -> Device)": "movement",
     "Memset (Device)": "movement",
     "autograd::engine::evaluate_function: AddmmBackward0": "host",
+    "autograd::engine::evaluate_function: CompiledFunctionBackward": "host",
+    "TorchDynamo Cache Lookup": "host",
+    "AOTDispatcher Runtime Wrapper Prologue": "host",
+    "Pregraph bytecode": "host",
+    "Torch-Compiled Region: 0/0": "elementwise",
+    "## Call CompiledFxGraph fxbxv ##": "elementwise",
 }
 CASES = [(name, op_class) for op_class, text in TABLE.items() for name in text.split()] + list(SPACED.items())
 
@@ -300,6 +308,9 @@ def test_a_wrapper_is_host_work() -> None:
         ("aten::permute", None, "cpu", "host"),
         ("aten::permute", "my_kernel", "cpu", "host"),
         ("aten::mm", "_ZN7cutlass6KernelINS_4gemm28PredicatedTileAccessIteratorE", "gpu:0", "gemm"),
+        ("CompiledFunction", "mystery", "gpu:0", "unmodelled"),
+        ("CompiledFunction", "triton_poi_fused_add_0", "gpu:0", "fused_elementwise"),
+        ("CompiledFunction", None, "cpu", "fused_elementwise"),
         ("MyOp", "_ZN4cuco21HashTableInsertKernelE", "gpu:0", "unmodelled"),
     ],
 )
