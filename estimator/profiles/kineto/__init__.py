@@ -307,7 +307,7 @@ def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
 
 def _unnamed_kernels(trace: Trace, nest: Nesting) -> Iterator[str]:
     """A warning about generated code of a processor whose kernels have no events."""
-    is_compiled = are_calls(trace, lambda call: bool(torch_ops.COMPILED.fullmatch(call.name)))
+    is_compiled = are_calls(trace, lambda call: torch_ops.COMPILED.fullmatch(call.name))
     share = nest.self_ps[is_compiled].sum() / max(nest.self_ps.sum(), 1)
     if share > LEAST_UNNAMED:
         yield (

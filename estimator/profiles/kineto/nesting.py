@@ -78,15 +78,19 @@ def spread_inside(values: Integers, parent: Integers, missing: int) -> Integers:
     return values
 
 
-def are_calls(trace: Trace, accept: Callable[[Call], bool]) -> Flags:
+def are_calls(trace: Trace, accept: Callable[[Call], object]) -> Flags:
     """Which ops are calls that meet a condition, which is asked once for each kind of op."""
-    of_kind = np.array([accept(call) for call in trace.calls], dtype=bool)
-    return np.asarray(of_kind[trace.ops["kind"]])
+    return np.asarray(are_kinds(trace, accept)[trace.ops["kind"]])
+
+
+def are_kinds(trace: Trace, accept: Callable[[Call], object]) -> Flags:
+    """Which kinds of op meet a condition."""
+    return np.array([bool(accept(call)) for call in trace.calls], dtype=bool)
 
 
 def is_matrix(trace: Trace) -> Flags:
     """Whether each kind of op is a matrix product or a convolution."""
-    return np.array([torch_ops.does_product(call) for call in trace.calls], dtype=bool)
+    return are_kinds(trace, torch_ops.does_product)
 
 
 def _parents(trace: Trace) -> tuple[Integers, Integers, int]:
@@ -137,7 +141,7 @@ def _unclosed(trace: Trace, child: int, outer_row: int, overrun: int) -> Estimat
 def _phases(trace: Trace) -> Integers:
     """The phase of each op, from the annotations and backward ops around it."""
     ops = trace.ops
-    backward = np.array([bool(BACKWARD.search(call.name)) for call in trace.calls], dtype=bool)
+    backward = are_kinds(trace, lambda call: BACKWARD.search(call.name))
     phase = np.full(len(ops), FORWARD, dtype=np.int64)
     spans = {
         BACK: ops.take(backward[ops["kind"]]),
@@ -160,16 +164,17 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     size = np.array([torch_ops.largest(call.dims) for call in trace.calls], dtype=np.int64)
     child = np.flatnonzero(parent >= 0)
     parent_kind = kind[parent[child]]
-    clones = np.array([call.name == "aten::clone" for call in trace.calls], dtype=bool)
-    in_place = np.array([call.name.endswith("_") for call in trace.calls], dtype=bool)
-    fills = np.array([bool(FILLS.fullmatch(call.name)) for call in trace.calls], dtype=bool)
-    prepares = np.array([bool(PREPARES.fullmatch(call.name)) for call in trace.calls], dtype=bool)
+    clones = are_kinds(trace, lambda call: call.name == "aten::clone")
+    in_place = are_kinds(trace, lambda call: call.name.endswith("_"))
+    fills = are_kinds(trace, lambda call: FILLS.fullmatch(call.name))
+    prepares = are_kinds(trace, lambda call: PREPARES.fullmatch(call.name))
+    compiled = are_kinds(trace, lambda call: torch_ops.COMPILED.fullmatch(call.name))
     as_large = (size[kind[child]] >= size[parent_kind]) & (kind[child] != parent_kind) & ~prepares[kind[child]]
     as_large &= ~(clones[kind[child]] & in_place[parent_kind])
     as_large &= ~(fills[kind[child]] & ~fills[parent_kind])  # an op that sums into its result clears that first
     dispatched_ps = np.bincount(parent_kind, duration[child] * as_large, len(matrix))
-    compiled = np.array([bool(torch_ops.COMPILED.fullmatch(call.name)) for call in trace.calls], dtype=bool)
-    flags = ((dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~matrix & ~compiled)[kind]
+    does_work = matrix | compiled
+    flags = np.asarray(((dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~does_work)[kind])
     products = np.flatnonzero(matrix[kind])
     lane, start, end = (column[products] for column in (ops["lane"], ops["start"], end))
     flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside
