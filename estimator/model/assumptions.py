@@ -172,7 +172,10 @@ def _any_by_units(ops: pd.DataFrame, target: DeviceSpec) -> bool:
 
 
 def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpec | None) -> Iterator[Note]:
-    goes = "as that of the modelled ops; the interval reaches from nothing to the source's time or more"
+    goes = (
+        "as that of the modelled ops of their class; where these are few, as that of all modelled ops, in an interval "
+        "from nothing to the source's time or more"
+    )
     if source and has_rates(source):
         devices = f"{source.name}'s and {target.name}'s"
         goes = f"by the ratio of {devices} bandwidths or peaks, as the op's name tells"

@@ -39,6 +39,7 @@ from estimator.model.proportional import (
     rates_of,
     ratio_by_rates,
     ratio_of_step,
+    ratios_by_class,
 )
 from estimator.model.recorded_messages import are_messages, unsized_times, waits
 from estimator.model.step_factor import StepEstimate, estimate_in_step, has_common_kernels
@@ -118,8 +119,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     growth = numbers(work, "growth")
     is_other = source.as_large is not None and bool((rung == "proportional").any())
     as_large_s = _times_as_large(source.as_large, source, target, cache) if is_other else time_s
-    of_step = _ratio_of_step(work, source, np.where(np.isnan(time_s[: len(as_large_s)]), np.nan, as_large_s))
-    ratio, stream = _ratio_of_times(work, source, target, of_step)
+    as_large_s = np.where(np.isnan(time_s[: len(as_large_s)]), np.nan, as_large_s)
+    ratio, stream = _ratio_of_times(work, source, target, as_large_s)
     launches_s = calls_of(work) * launch_latency(target.device, shipped())
     proportional_s = _with_more_work(ratio * profiled_s, launches_s, growth)
     grown_s = growth * profiled_s
@@ -177,23 +178,26 @@ def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Flo
 
 
 def _ratio_of_times(
-    work: pd.DataFrame, source: SourceRun, target: TargetDevice, of_step: Floats
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats
 ) -> tuple[Floats, Names]:
     """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
 
-    Ops that one rate binds are wrong together, so they share a stream. ``of_step``: the ratio of the step, of
-    :func:`_ratio_of_step`. All are for the same work.
+    Ops that one rate binds are wrong together, so they share a stream. ``time_s``: times of the profile's ops on the
+    target [s]; NaN where not modelled. All are for the same work.
     """
     profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
+    first, of_step = slice(len(profiled)), _ratio_of_step(work, source, time_s)
+    source_s = profiled["time_s"].to_numpy(dtype=float)
+    by_class = np.tile(np.reshape(of_step, (3, 1)), len(work))
+    by_class[:, first] = ratios_by_class(of_step, source_s, time_s[first], binding[first])
     ratio = np.full((3, len(work)), np.nan)
     if source.device:
-        first = slice(len(profiled))
         rates = rates_of(source.device, profiled), rates_of(target.device, work.iloc[first])
         by_messages = _ratio_of_messages(work.iloc[first], profiled, source.device, target.device)
         ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates), by_messages)
     by_rates = ~np.isnan(ratio[1])
     streams = np.where(by_rates, "proportional." + binding, "proportional.step")
-    return np.where(by_rates, ratio, np.reshape(of_step, (3, 1))), streams
+    return np.where(by_rates, ratio, by_class), streams
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:

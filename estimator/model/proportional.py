@@ -7,7 +7,8 @@ Peaks are those that the devices sustain in the op's precision. The interval of 
 mean of both, or over both where the class is unknown, and beyond both ends by a factor with which it holds nine of ten
 ops that public tables time on two devices (tests/model/test_proportional.py). Messages go by recorded_messages.py.
 
-Without both devices' rates, the ops go with the modelled ops of the step: r = Σ target times / Σ source times.
+Without both devices' rates, ops go with the modelled ops of their class, else with all those of the step:
+r = Σ target times / Σ source times.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ UNKNOWN = "unknown"
 WIDENING = 2.0  # factor by which an interval reaches beyond the ratios
 LEAST_MODELLED = 0.1  # share of a step's time whose modelled times tell of the rest
 LEAST_SHARE = 0.05  # low end over the mid, where only the step's other ops tell a ratio
+LEAST_OPS = 5  # modelled ops of a class that tell of its others
+SHARES_BELOW = (0.05, 0.5, 0.95)  # of a class's source time: where low end, mid and high end of its ratio lie
 
 
 def is_host_work(work: pd.DataFrame) -> Flags:
@@ -119,3 +122,33 @@ def ratio_of_step(source_s: Floats, target_s: Floats) -> Floats:
         return np.array([LEAST_SHARE * min(1.0, shown), 1.0, WIDENING * max(1.0, shown)])
     mid = float(target_s[known].sum()) / modelled_s
     return np.array([LEAST_SHARE * mid, mid, max(1.0, WIDENING * mid)])
+
+
+def ratios_by_class(of_step: Floats, source_s: Floats, target_s: Floats, binding: Names) -> Floats:
+    """Low end, mid and high end (3 × ops) of target time / source time, as that of the modelled ops of the same class.
+
+    Mid and ends are those ratios of the modelled ops below which SHARES_BELOW of their source time lies, the ends
+    widened by WIDENING. Ops of a class go with the step where the class is unknown, where its modelled ops are fewer
+    than LEAST_OPS, and where they take less than LEAST_MODELLED of the time of its others.
+
+    Args:
+        of_step: of :func:`ratio_of_step`.
+        source_s: times of ops on the source [s].
+        target_s: their modelled times on the target [s]; NaN where not modelled.
+        binding: what binds each op, of :func:`binding_rate`.
+    """
+    ratio = np.tile(np.reshape(of_step, (3, 1)), len(source_s))
+    is_modelled = (source_s > 0) & ~np.isnan(target_s)
+    for bound in ("compute", "memory"):
+        modelled, others = (binding == bound) & is_modelled, (binding == bound) & ~is_modelled
+        modelled_s = source_s[modelled]
+        if len(modelled_s) >= LEAST_OPS and modelled_s.sum() > LEAST_MODELLED * np.nansum(source_s[others]):
+            ratio[:, others] = _quantiles(target_s[modelled] / modelled_s, modelled_s)[:, np.newaxis]
+    return ratio
+
+
+def _quantiles(ratios: Floats, weights: Floats) -> Floats:
+    order = np.argsort(ratios)
+    share = np.cumsum(weights[order]) / weights.sum()
+    at = np.minimum(np.searchsorted(share, SHARES_BELOW), len(ratios) - 1)
+    return np.asarray(ratios[order][at] * [1 / WIDENING, 1.0, WIDENING])

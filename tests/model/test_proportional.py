@@ -21,6 +21,7 @@ from estimator.model.proportional import (
     rates_of,
     ratio_by_rates,
     ratio_of_step,
+    ratios_by_class,
 )
 from estimator.validation.data import read_truth
 from estimator.work import count_work
@@ -110,6 +111,24 @@ def test_onto_a_slower_device_the_ratio_of_a_step_may_exceed_1() -> None:
 def test_without_any_modelled_op_a_step_may_take_as_much_more_as_less() -> None:
     found = ratio_of_step(np.array([1.0]), np.array([UNKNOWN])).tolist()
     assert found == pytest.approx([LEAST_SHARE, 1.0, 1.0 / LEAST_SHARE])
+
+
+def test_without_rates_ops_go_with_the_modelled_ops_of_their_class() -> None:
+    """Of memory-bound ops nine tenths of the time go at 1/10; of products too little is modelled."""
+    source = np.array([80.0, 10.0, 4.0, 2.0, 4.0, 50.0, 1.0, 300.0, 7.0])
+    target = np.array([8.0, 1.0, 0.04, 0.02, 2.0, UNKNOWN, 0.5, UNKNOWN, UNKNOWN])
+    binding = np.array([*["memory"] * 6, *["compute"] * 2, "unknown"], dtype=object)
+    of_step = np.array([0.1, 0.2, 1.0])
+    found = ratios_by_class(of_step, source, target, binding)
+    assert found[:, 5] == pytest.approx([0.01 / WIDENING, 0.1, 0.1 * WIDENING])
+    assert found[:, [7, 8]].T.tolist() == [of_step.tolist()] * 2
+
+
+@pytest.mark.parametrize(("modelled", "other_s"), [(4, 1.0), (5, 51.0)])
+def test_few_or_short_ops_of_a_class_tell_nothing_of_its_others(modelled: int, other_s: float) -> None:
+    source, binding = np.array([1.0] * modelled + [other_s]), np.array(["memory"] * (modelled + 1), dtype=object)
+    target, of_step = np.append(source[:-1] / 10, UNKNOWN), np.array([0.1, 0.2, 1.0])
+    assert ratios_by_class(of_step, source, target, binding)[:, -1].tolist() == of_step.tolist()
 
 
 def test_the_class_of_an_op_tells_what_binds_it() -> None:

@@ -14,6 +14,7 @@ from estimator.core.types import Estimate, RunPlan, itemsizes
 from estimator.devices import load_device
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import number
+from estimator.model.proportional import binding_rate, ratio_of_step, ratios_by_class
 from estimator.pipeline.memory import memory
 from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
@@ -23,6 +24,7 @@ DATA = ROOT / "tests" / "data" / "pytorch_steps"
 FOLDERS = {"h100-sxm5-80gb": "h100", "h200-sxm-141gb": "h200"}
 PRECISION = {"default": "auto"}  # others by their own name
 PASSES = {"max_pool": 1.0, "max_pool_grad": 1.0, "batch_norm": 3 / 2, "batch_norm_grad": 5 / 3}  # over the traffic
+BOUND = ("compute", "memory")
 FARTHEST_MEDIAN, FARTHEST_ON_GPU, FARTHEST_MEMORY = 0.3, 0.25, 0.15
 
 with (DATA / "steps.csv").open() as file:
@@ -83,6 +85,28 @@ def test_steps_from_traces_of_a_processor(from_processor: list[tuple[float, Esti
 
 
 @cache
+def shares_of_class(path: Path) -> list[float]:
+    """Of the modelled ops that each rate binds, each taken for unknown in turn, the share of time that holds."""
+    ops = estimate(read_profile(path), RunPlan("h100-sxm5-80gb")).prediction.ops
+    ops = ops[ops["method"].eq("roofline") & (ops["time_s"] > 0)]
+    source_s, target_s = (ops[column].to_numpy(dtype=float) for column in ("time_s", "target_time_s"))
+    binding, of_step = binding_rate(ops["op_class"]), ratio_of_step(source_s, target_s)
+    unknown = np.where(np.eye(len(ops), dtype=bool), np.nan, target_s)
+    found = [ratios_by_class(of_step, source_s, others_s, binding)[:, row] for row, others_s in enumerate(unknown)]
+    low, _, high = np.transpose(found)
+    holds = (low <= target_s / source_s) & (target_s / source_s <= high)
+    return [float(np.average(holds[binding == bound], weights=source_s[binding == bound])) for bound in BOUND]
+
+
+@pytest.mark.slow
+def test_an_unknown_op_goes_as_the_modelled_ones_of_its_class() -> None:
+    """Nine tenths of the processor's time hold in the mean over traces."""
+    shares = {path.name.split(".")[0]: shares_of_class(path) for path in sorted((DATA / "processor").glob("*.gz"))}
+    for model, found in shares.items():
+        print(model, ", ".join(f"{bound} {share:.0%}" for bound, share in zip(BOUND, found, strict=True)))
+    assert np.mean(list(shares.values()), axis=0).min() >= 0.9
+
+
 def from_own_trace(path: Path, device: str) -> Estimate:
     """The estimate of a step from the trace of it on the same GPU."""
     return estimate(read_profile(path), RunPlan(device))
