@@ -196,7 +196,8 @@ def _ratio_of_times(
         by_messages = _ratio_of_messages(work.iloc[first], profiled, source.device, target.device)
         ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates), by_messages)
     by_rates = ~np.isnan(ratio[1])
-    streams = np.where(by_rates, "proportional." + binding, "proportional.step")
+    by_binding = by_rates | (by_class != np.reshape(of_step, (3, 1))).any(axis=0)
+    streams = np.where(by_binding, "proportional." + binding, "proportional.step")
     return np.where(by_rates, ratio, by_class), streams
 
 

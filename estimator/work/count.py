@@ -301,5 +301,5 @@ def _uncounted_notes(work: pd.DataFrame) -> tuple[Note, ...]:
     unknown = (
         f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that tell their traffic"
     )
-    text = f"{unknown} (such as {first}): their time goes by the devices' rates"
+    text = f"{unknown} (such as {first}): their time goes in proportion to the source's"
     return (Note("traffic-unknown", text, subject=first, share=share),)

@@ -308,12 +308,12 @@ def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
 def _unnamed_kernels(trace: Trace, nest: Nesting) -> Iterator[str]:
     """A warning about generated code of a processor whose kernels have no events."""
     is_compiled = are_calls(trace, lambda call: torch_ops.COMPILED.fullmatch(call.name))
-    share = nest.self_ps[is_compiled].sum() / max(nest.self_ps.sum(), 1)
+    share = nest.self_ps[is_compiled & ~nest.dispatch].sum() / max(nest.self_ps.sum(), 1)
     if share > LEAST_UNNAMED:
         yield (
-            f"{100 * share:.0f} % of the time of ops is code that torch.compile generated, each part of it one op "
-            "without shapes: set torch._inductor.config.cpp.enable_kernel_profile = True before the model compiles to "
-            "see its kernels"
+            f"{100 * share:.0f} % of the time of ops is code that torch.compile generated, one op without shapes for "
+            "each graph and pass: set torch._inductor.config.cpp.enable_kernel_profile = True before the model "
+            "compiles to see its kernels"
         )
 
 

@@ -157,7 +157,8 @@ def _phases(trace: Trace) -> Integers:
 
 def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers) -> Flags:
     """Whether each op only dispatches others: a product that holds a product, or a kind of op that spends most of its
-    time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops.
+    time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops, unless these are
+    ops themselves.
     """
     ops, matrix = trace.ops, is_matrix(trace)
     kind, duration = ops["kind"], end - ops["start"]
@@ -173,8 +174,9 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     as_large &= ~(clones[kind[child]] & in_place[parent_kind])
     as_large &= ~(fills[kind[child]] & ~fills[parent_kind])  # an op that sums into its result clears that first
     dispatched_ps = np.bincount(parent_kind, duration[child] * as_large, len(matrix))
-    does_work = matrix | compiled
-    flags = np.asarray(((dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~does_work)[kind])
+    recorded = are_kinds(trace, lambda call: torch_ops.GENERATED_KERNEL.match(call.name)).any()
+    of_kind = (dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~matrix
+    flags = np.where(compiled, recorded, of_kind)[kind]
     products = np.flatnonzero(matrix[kind])
     lane, start, end = (column[products] for column in (ops["lane"], ops["start"], end))
     flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside

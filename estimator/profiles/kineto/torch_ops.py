@@ -28,6 +28,7 @@ from estimator.profiles.kineto.convolution_ops import CONVOLUTIONS, describe_con
 from estimator.profiles.kineto.product_ops import describe_product, is_product
 
 COMPILED = re.compile(r"(## Call )?Compiled(Function|FxGraph).*|Torch-Compiled Region.*")  # they state a graph's inputs
+GENERATED_KERNEL = re.compile(r"graph_\d+_|cpp_fused_")  # begins inductor's names, where its configuration records them
 LOOKUPS = re.compile(r"fbgemm::\w*(embedding|tbe|lookup)\w*")  # they state whole tables, of which they touch little
 SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_multi_dot", "bilinear", "_trilinear")
 

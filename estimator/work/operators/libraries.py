@@ -35,6 +35,7 @@ DISTINCT = (  # names with a unique beginning
     Rule(
         "gemm", r"_?matmul_ogs_|_?(batched_)?gemm_a\d*[_wf]|_?fused_moe_kernel|cutlass3x_\w*gemm|triton_mm|f[48]gemm_"
     ),
+    Rule("gemm", r"graph_\d+_gemm_"),  # templates of PyTorch's inductor for processors
     Rule("gemm", r"_ZN5aiter\d+(fmoe|\w*gemm)|(moe_)?ck2?_?(moe_)?stages?_?\w*gemm|kernel_(moe_)?gemm|ck_moe_stage"),
     Rule("gemm", r"(void )?(deep_gemm|marlin\w*)::"),
     Rule("batch_norm", r"MIOpenBatchNorm"),

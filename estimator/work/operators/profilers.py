@@ -6,7 +6,7 @@ from estimator.work.operators.rule import Family, Rule
 AMD = "__amd_rocclr_"  # before the names of kernels by which AMD's runtime copies and fills
 COMMUNICATOR = r"(nccl|gloo|mpi|ucc|c10d|_?c10d_functional)::?"  # back ends of distributed PyTorch
 # what torch.compile runs: a processor's trace books its kernels here, unless inductor's configuration records each
-GENERATED = r"CompiledFunction(Backward)?\d*|(## Call )?CompiledFxGraph.*|Torch-Compiled Region.*"
+GENERATED = r"(## Call )?Compiled(Function|FxGraph).*|Torch-Compiled Region.*"
 
 PLAIN = (
     Rule("gemm", r"gemm|mm|bmm|addmm|linear|dot_general"),

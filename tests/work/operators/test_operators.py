@@ -201,6 +201,7 @@ SPACED = {  # names with spaces
     "Memset (Device)": "movement",
     "autograd::engine::evaluate_function: AddmmBackward0": "host",
     "autograd::engine::evaluate_function: CompiledFunctionBackward": "host",
+    "graph_0_gemm_m64n1024k256_kernel": "gemm",
     "TorchDynamo Cache Lookup": "host",
     "AOTDispatcher Runtime Wrapper Prologue": "host",
     "Pregraph bytecode": "host",
