@@ -82,7 +82,7 @@ def _busy_sampler(
         time = inputs @ np.vstack([weights[:, ops], loadings[ops, OWN:].T])
         np.exp(time, out=time)
         time *= kernels.time_s[ops]
-        np.maximum(time, lower_bound.of_ops(ops) * kernels.lower_bound_s[ops], out=time)
+        np.fmax(time, lower_bound.of_ops(ops) * kernels.lower_bound_s[ops], out=time)  # NaN: no bandwidth, no bound
         if links is not None:
             time *= links.factor(compute_share, ops)
         return np.asarray(time)

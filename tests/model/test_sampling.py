@@ -1,5 +1,7 @@
 """Samples of the time of each op: what is drawn, and what is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,12 @@ def test_some_ops_have_the_samples_that_they_have_among_all() -> None:
 
 def test_entry_0_is_the_time_at_nominal_inputs() -> None:
     assert samples()[0][0] == pytest.approx(samples(plan=RunPlan("toy", draws=0))[0][0])
+
+
+def test_without_a_bandwidth_nothing_bounds_a_modelled_time() -> None:
+    """Measured ops tell the time of others on a device whose bandwidth is unknown."""
+    target = TargetDevice(make_device(), table(ROW))
+    times = estimate_op_times(WORK, SourceRun(), target)
+    unbound = replace(times.kernels, lower_bound_s=np.full(len(WORK), np.nan))
+    found = sampler(WORK, replace(times, kernels=unbound), target.device, PLAN)(slice(None))[0]
+    assert np.isfinite(found).all()
