@@ -28,7 +28,7 @@ UNKNOWN = "unknown"
 WIDENING = 2.0  # factor by which an interval reaches beyond the ratios
 LEAST_MODELLED = 0.1  # share of a step's time whose modelled times tell of the rest
 LEAST_SHARE = 0.05  # low end over the mid, where only the step's other ops tell a ratio
-LEAST_OPS = 5  # modelled ops of a class that tell of its others
+LEAST_OPS = 5  # fewest modelled ops of a class from which its others are estimated
 SHARES_BELOW = (0.05, 0.5, 0.95)  # of a class's source time: where low end, mid and high end of its ratio lie
 
 

@@ -68,7 +68,7 @@ def test_entry_0_is_the_time_at_nominal_inputs() -> None:
 
 
 def test_without_a_bandwidth_nothing_bounds_a_modelled_time() -> None:
-    """Measured ops tell the time of others on a device whose bandwidth is unknown."""
+    """Measured ops give the time of others on a device whose bandwidth is unknown."""
     target = TargetDevice(make_device(), table(ROW))
     times = estimate_op_times(WORK, SourceRun(), target)
     unbound = replace(times.kernels, lower_bound_s=np.full(len(WORK), np.nan))

@@ -2,9 +2,8 @@
 
 Keras' fit trains a shipped workload on one thread, where TensorFlow's own allocator of GPUs (BFC) serves the processor.
 Prints as JSON the peak of a step in bytes: ``asked`` by ops and variables, from the allocator's events in a trace, and
-``allocated``, the chunks that the allocator gave, from its own statistics. What a convolution asks for beside its
-result, its workspace, is no part of ``asked``: it depends on the processor's caches and instructions, and we predict
-none.
+``allocated``, the chunks that the allocator gave, from its own statistics. ``asked`` leaves out the workspace of
+convolutions: it depends on the processor's caches and instructions, and the program does not predict it.
 """
 
 import json

@@ -66,7 +66,7 @@ GRADIENT = re.compile(r"(?i)backward(_(input|weight)s?)?$")  # ends the names of
 FILE_OF_RANK = re.compile(r"(?i)(?:^|[^a-z])rank[-_ ]?(\d{1,6})(?!\d)")
 LARGEST_RANK = 10**6
 MOST_BYTES = 2**40  # of one copy
-LEAST_UNNAMED = 0.02  # share of the ops' time whose kernels a warning misses
+LEAST_UNNAMED = 0.02  # share of the ops' time in unnamed kernels, above which a warning is given
 UNNAMED = "unnamed"
 DISPATCH = Work(attributes="dispatch=1")
 DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", *Work._fields)

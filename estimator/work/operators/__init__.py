@@ -67,7 +67,7 @@ def operator_of(kernel: str, op_type: str) -> str:
 def operator_on_device(kernel: str, op_type: str) -> str:
     """The operator of a kernel that a device ran: no work of a host, unless it is a copy across the device's link.
 
-    Around generated code stands no name of its work: of its kernels, only those of known names are known.
+    A kernel of unknown name that compiled code launched may be anything.
     """
     operator, by_kernel = operator_of(kernel, op_type), _operator(kernel)
     by_host = class_of(operator) in HOST_CLASSES and by_kernel != "input"
