@@ -26,6 +26,7 @@ from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
+ATTENDED = 3  # operands of attention: queries, keys, values
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
@@ -174,6 +175,7 @@ def _order(work: pd.DataFrame, rows: Integers) -> tuple[Integers, Floats]:
 def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, ...]]:
     """Elements of the operands of each row that are tensors of activations: without weights, scalars and channels."""
     weighted = (takes_weights(work) & (work["op_class"] == "gemm")).to_numpy(dtype=bool)
+    attends = work["operator"].eq("attention").to_numpy(dtype=bool)
     sizes = {name: work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k")}
     out: list[tuple[int, ...]] = []
     for row, code in enumerate(parsed.codes):
@@ -183,8 +185,13 @@ def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, .
             times = 1 if math.isnan(batch) else int(batch)
             out.append((first,) if weighted[row] else (times * first, times * second))
         else:
-            out.append(_tensors(parsed.ops[code]))
+            out.append(_attended(parsed.ops[code]) if attends[row] else _tensors(parsed.ops[code]))
     return out
+
+
+def _attended(op: shapes.Op) -> tuple[int, ...]:
+    """Elements of queries, keys and values, not of a mask or of biases."""
+    return tuple(math.prod(shape) for shape in op.operands[:ATTENDED] if shape)
 
 
 def _tensors(op: shapes.Op) -> tuple[int, ...]:

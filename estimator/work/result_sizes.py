@@ -30,6 +30,8 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
             results[row] = 0.0
         elif classes[row] == "pooling":
             results[row] = pooled.get(known[0], 0) or _read_next(parsed, row, known[0]) if known else 0.0
+        elif classes[row] == "attention" and known:
+            results[row] = math.prod(known[0])  # as the queries
         elif classes[row] == "embedding" and len(known) > 1:
             results[row] = _gathered(known)
         elif str(work["operator"].iloc[row]) == "concatenate":

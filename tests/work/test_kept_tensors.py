@@ -38,6 +38,20 @@ def test_what_is_kept(ops: list[tuple[str, str]], tensors: float) -> None:
     assert kept(*ops) == tensors * SIZE * 4
 
 
+@pytest.mark.parametrize(
+    ("key_width", "key", "mask"),
+    [
+        (8, "8x2x16x4", ""),
+        (8, "8x2x16x4", ";1x2x64x64"),  # larger than a query
+        (4, "8x1x16x4", ""),  # heads that share keys and values
+    ],
+)
+def test_attention_keeps_queries_keys_values_and_its_result(key_width: int, key: str, mask: str) -> None:
+    products = [("aten::mm", f"128x16;16x{width}") for width in (8, key_width, key_width)]
+    attention = ("aten::_scaled_dot_product_flash_attention", f"8x2x16x4;{key};{key}{mask}")
+    assert kept(*products, attention) == 4 * 128 * (16 + 8 + 2 * key_width + 8)
+
+
 def test_narrow_formats_and_the_other_passes() -> None:
     assert kept(PRODUCT, precision="bf16") == SIZE * 2
     assert kept(PRODUCT, phase="backward") == 0

@@ -26,6 +26,7 @@ def written(*ops: tuple[str, str, str]) -> list[float]:
         ("aten::index_select", "1000x16;32", 32 * 16),
         ("aten::gather", "1000x16;32x16;32x16", 32 * 16),
         ("aten::add", "4x16;16", 4 * 16),
+        ("aten::_scaled_dot_product_flash_attention", "4x2x16x4;4x1x16x4;4x1x16x4;1x2x64x64", 4 * 2 * 16 * 4),
     ],
 )
 def test_operands_tell(op_type: str, operands: str, expected: int) -> None:
