@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
@@ -20,6 +21,9 @@ from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, 
 from estimator.work.framework_defaults import product_format
 from estimator.work.on_target import matrix_precision
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Part = tuple[Profile, DeviceShare]  # what one device runs, and what it holds of it
 
 
@@ -32,6 +36,7 @@ class Held:
     workload: Workload
     device: DeviceSpec | None
     plan: RunPlan
+    convolves: bool  # whether a step has convolutions
 
     def use(self, share: DeviceShare) -> MemoryUse:
         """The memory of one device, of its share of the training, with the batch of all its micro-batches.
@@ -49,7 +54,9 @@ class Held:
 
     def _at_once(self, at_batches: Sequence[tuple[int, StepTensors]], share: DeviceShare) -> MemoryUse:
         """The same, with the batch that the device computes at once."""
-        return memory_rollup.memory_use(at_batches, self.variables, self.workload, self.device, self.plan, share)
+        return memory_rollup.memory_use(
+            at_batches, self.variables, self.workload, self.device, self.plan, share, convolves=self.convolves
+        )
 
 
 def memory(profile: Profile, plan: RunPlan) -> MemoryUse:
@@ -116,7 +123,7 @@ def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
         refuse_unsupported(device, {asked} if asked else set(products))
     at_batches = tensors_at_two_batches(work, ran.workload, plan.batch, asked)
     known = tuple((batch, _as_known(tensors, ran)) for batch, tensors in at_batches)
-    return Held(known, variables, ran.workload, device, plan)
+    return Held(known, variables, ran.workload, device, plan, _convolves(work))
 
 
 def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget) -> Held:
@@ -126,7 +133,11 @@ def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTa
     variables = step_variables(work.resized, workload, work.precision)
     asked = product_format(plan.precision, workload, device).precision
     at_batch = ((batch or 0, _as_known(step_tensors(work.resized, workload, asked), ran)),)
-    return Held(at_batch, variables, workload, device, plan)
+    return Held(at_batch, variables, workload, device, plan, _convolves(work.resized))
+
+
+def _convolves(work: pd.DataFrame) -> bool:
+    return bool(work["op_class"].eq("convolution").any())
 
 
 def _as_known(tensors: StepTensors, ran: Profile) -> StepTensors:

@@ -63,9 +63,11 @@ class Numbers(File):
     """The numbers of memory.yaml."""
 
     reserve: dict[str, Range]
+    convolution_libraries: dict[str, Range]
     buckets: dict[str, Range]
     block: Range
     allocator: dict[str, Range]
+    allocator_with_convolutions: dict[str, Range]
     evidence: dict[str, Range]
     update: dict[str, Stated]
 
@@ -92,6 +94,15 @@ def reserve(device: DeviceSpec | None) -> Range:
     return given.get(str(device.vendor) if device else "other", given["other"])
 
 
+def allocator(workload: Workload, convolves: bool) -> Range:
+    """What a framework's allocator takes / what the tensors of a step need; more where it has convolutions."""
+    given = numbers()
+    alone = by_framework(given.allocator, workload)
+    if not convolves:
+        return alone
+    return given.allocator_with_convolutions.get(framework_of(workload.framework), alone)
+
+
 def by_framework(given: Mapping[str, Found], workload: Workload) -> Found:
     """The number of a workload's framework."""
     return given.get(framework_of(workload.framework), given["other"])
@@ -99,7 +110,7 @@ def by_framework(given: Mapping[str, Found], workload: Workload) -> Found:
 
 def memory_use(
     at_batches: Sequence[tuple[int, StepTensors]], variables: Variables, workload: Workload,
-    device: DeviceSpec | None, plan: RunPlan, share: DeviceShare,
+    device: DeviceSpec | None, plan: RunPlan, share: DeviceShare, *, convolves: bool = False,
 ) -> MemoryUse:  # fmt: skip
     """The parts of memory at the first of two batches, and the largest batch.
 
@@ -110,17 +121,18 @@ def memory_use(
         device: whose memory and reserve count; None for the tensors alone.
         plan: draws and seed.
         share: what one of several devices holds.
+        convolves: whether the step has convolutions, whose libraries take memory too.
     """
     kept = [(batch, with_passes(tensors, share.kept_passes)) for batch, tensors in at_batches]
     whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in kept]
     shares = [(batch, divide(tensors, variables, share.divisors)) for batch, tensors in whole]
     batch, (tensors, own) = shares[0]
     exchanged = buckets(variables, workload, share, plan.draws, plan.seed)
-    parts = parts_of(tensors, own, exchanged, workload, device, plan.draws, plan.seed)
+    parts = parts_of(tensors, own, exchanged, workload, device, plan.draws, plan.seed, convolves=convolves)
     capacity = device.memory_capacity.value if device and device.memory_capacity else None
     largest = None
     if capacity is not None and len(shares) == 2 and tensors.evidence != "none":
-        factor = by_framework(numbers().allocator, workload).mid
+        factor = allocator(workload, convolves).mid
         left = capacity - float(parts["reserve"][0])
         fixed = own.parameters + own.optimizer + float(exchanged[0])
         largest = largest_batch([(b, t) for b, (t, _) in shares], fixed, factor, left)
@@ -232,15 +244,16 @@ def buckets(variables: Variables, workload: Workload, share: DeviceShare, draws:
 
 def parts_of(
     tensors: StepTensors, variables: Variables, exchanged: Floats, workload: Workload, device: DeviceSpec | None,
-    draws: int, seed: int,
+    draws: int, seed: int, *, convolves: bool = False,
 ) -> dict[str, Floats]:  # fmt: skip
     """Samples (1 + draws) of each part [B]; ``exchanged``: those of :func:`buckets`.
 
-    allocator = (a - 1) · (parameters + gradients + states + activations + workspace + buckets), a: memory.yaml.
+    allocator = (a - 1) · (parameters + gradients + states + activations + workspace + buckets), a: memory.yaml, larger
+    where a step ``convolves``.
     """
     activations, gradients, workspace = largest_moment(tensors)
     share = sample("activations", numbers().evidence[tensors.evidence], draws, seed)
-    factor = sample("allocator", by_framework(numbers().allocator, workload), draws, seed)
+    factor = sample("allocator", allocator(workload, convolves), draws, seed)
     ones = np.ones(1 + draws)
     parts = {
         "parameters": variables.parameters * ones,
@@ -254,8 +267,17 @@ def parts_of(
     return {
         **parts,
         "allocator": (factor - 1.0) * held,
-        "reserve": GIB * sample("reserve", reserve(device), draws, seed) * (device is not None),
+        "reserve": ones * 0.0 if device is None else _reserved(device, convolves, draws, seed),
     }
+
+
+def _reserved(device: DeviceSpec, convolves: bool, draws: int, seed: int) -> Floats:
+    """Samples (1 + draws) of what the driver and the libraries take [B]."""
+    reserved = sample("reserve", reserve(device), draws, seed)
+    libraries = numbers().convolution_libraries.get(str(device.vendor))
+    if convolves and libraries and not device.is_processor:
+        reserved = reserved + sample("convolution libraries", libraries, draws, seed)
+    return GIB * reserved
 
 
 def largest_batch(at_batches: Sequence[tuple[int, StepTensors]], fixed: float, factor: float, capacity: float) -> int:

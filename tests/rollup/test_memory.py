@@ -56,6 +56,35 @@ def test_the_parts_add_up_at_the_fullest_moment() -> None:
     assert use.fits is True
 
 
+def test_convolutions_need_libraries_and_workspaces() -> None:
+    at_batches = (8, tensors(6e9)), (16, tensors(12e9))
+    use = memory.memory_use(at_batches, VARIABLES, WORKLOAD, card(80e9), PLAN, ALONE, convolves=True)
+    held = 4e9 + 8e9 + 6e9 + 1e8
+    assert use.total[0] == pytest.approx(1.11 * held + (1.422 + 0.37) * GIB)
+    without = use_of(card(80e9)).largest_batch
+    assert use.largest_batch is not None
+    assert without is not None
+    assert use.largest_batch < without
+
+
+def test_libraries_of_convolutions_are_those_of_a_gpus_vendor() -> None:
+    numbers = memory.numbers()
+    for name, added in (("epyc-9654", 0.0), ("gaudi2", 0.0), ("mi250x", numbers.convolution_libraries["AMD"].mid)):
+        uses = [
+            memory.memory_use(
+                ((8, tensors(6e9)),), VARIABLES, WORKLOAD, load_device(name), PLAN, ALONE, convolves=given
+            )
+            for given in (False, True)
+        ]
+        alone, reserve = (float(use.parts["reserve"][0]) for use in uses)
+        assert reserve - alone == pytest.approx(added * GIB)
+
+
+def test_other_frameworks_allocate_as_without_convolutions() -> None:
+    keras = WORKLOAD.model_copy(update={"framework": "TensorFlow"})
+    assert memory.allocator(keras, True) == memory.allocator(keras, False) == memory.numbers().allocator["tensorflow"]
+
+
 def test_without_a_device_there_is_no_reserve_and_no_verdict() -> None:
     use = use_of(None)
     assert use.parts["reserve"].max() == 0
@@ -172,7 +201,9 @@ def test_the_reserve_goes_by_vendor_and_by_kind() -> None:
 
 def test_every_number_is_within_its_interval_and_has_a_source() -> None:
     numbers = memory.numbers()
-    ranges = [*numbers.reserve.values(), *numbers.allocator.values(), *numbers.evidence.values()]
+    tables = (numbers.reserve, numbers.convolution_libraries, numbers.buckets, numbers.allocator,
+              numbers.allocator_with_convolutions, numbers.evidence)  # fmt: skip
+    ranges = [each for table in tables for each in table.values()]
     assert all(each.low <= each.mid <= each.high and each.source for each in ranges)
     assert all(stated.source for stated in numbers.update.values())
     for each in ranges:
