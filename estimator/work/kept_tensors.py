@@ -20,13 +20,13 @@ from estimator.core.types import ITEMSIZE, Floats, Integers, StepTensors, Worklo
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import is_variable, torch
+from estimator.work.operators.rule import ATTENDED
 from estimator.work.result_sizes import written_elements
 from estimator.work.saved_tensors import ForwardOp, backward_moments, forward_moments, saved_tensors
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
-ATTENDED = 3  # operands of attention: queries, keys, values
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
@@ -191,7 +191,7 @@ def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, .
 
 def _attended(op: shapes.Op) -> tuple[int, ...]:
     """Elements of queries, keys and values, not of a mask or of biases."""
-    return tuple(math.prod(shape) for shape in op.operands[:ATTENDED] if shape)
+    return tuple(math.prod(shape) for shape in op.operands[: len(ATTENDED)] if shape)
 
 
 def _tensors(op: shapes.Op) -> tuple[int, ...]:
