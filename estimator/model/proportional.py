@@ -113,11 +113,12 @@ def ratio_of_step(source_s: Floats, target_s: Floats) -> Floats:
 
     Args:
         source_s: times of ops on the source [s].
-        target_s: their modelled times on the target [s]; NaN where not modelled.
+        target_s: their modelled times on the target [s]; NaN where not modelled, 0 where the target does not run them,
+            which tells nothing.
     """
-    known = (source_s > 0) & ~np.isnan(target_s)
+    known = (source_s > 0) & (target_s > 0)
     modelled_s = float(source_s[known].sum())
-    if modelled_s <= LEAST_MODELLED * np.nansum(source_s):
+    if modelled_s <= LEAST_MODELLED * np.nansum(source_s[target_s != 0]):
         shown = float(target_s[known].sum()) / modelled_s if modelled_s > 0 else 1.0 / (WIDENING * LEAST_SHARE)
         return np.array([LEAST_SHARE * min(1.0, shown), 1.0, WIDENING * max(1.0, shown)])
     mid = float(target_s[known].sum()) / modelled_s
@@ -134,13 +135,13 @@ def ratios_by_class(of_step: Floats, source_s: Floats, target_s: Floats, binding
     Args:
         of_step: of :func:`ratio_of_step`.
         source_s: times of ops on the source [s].
-        target_s: their modelled times on the target [s]; NaN where not modelled.
+        target_s: their modelled times on the target [s]; as in :func:`ratio_of_step`.
         binding: what binds each op, of :func:`binding_rate`.
     """
     ratio = np.tile(np.reshape(of_step, (3, 1)), len(source_s))
-    is_modelled = (source_s > 0) & ~np.isnan(target_s)
+    is_modelled, is_unknown = (source_s > 0) & (target_s > 0), np.isnan(target_s)
     for bound in ("compute", "memory"):
-        modelled, others = (binding == bound) & is_modelled, (binding == bound) & ~is_modelled
+        modelled, others = (binding == bound) & is_modelled, (binding == bound) & is_unknown
         modelled_s = source_s[modelled]
         if len(modelled_s) >= LEAST_OPS and modelled_s.sum() > LEAST_MODELLED * np.nansum(source_s[others]):
             ratio[:, others] = _quantiles(target_s[modelled] / modelled_s, modelled_s)[:, np.newaxis]

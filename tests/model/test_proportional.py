@@ -97,6 +97,15 @@ def test_the_ratio_of_a_step_is_that_of_its_modelled_ops() -> None:
     assert ratio_of_step(source, target) == pytest.approx([LEAST_SHARE * 0.1, 0.1, 1.0])
 
 
+def test_ops_that_the_target_does_not_run_tell_nothing() -> None:
+    """As those that one op of a library stands for."""
+    source, target = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), np.array([0.1, 0.1, 0.2, 0.2, 0.2, UNKNOWN])
+    binding, removed = np.array(["memory"] * 7, dtype=object), (np.append(source, 99.0), np.append(target, 0.0))
+    of_step = ratio_of_step(source, target)
+    assert ratio_of_step(*removed).tolist() == of_step.tolist()
+    assert ratios_by_class(of_step, *removed, binding)[:, 5].tolist() == [0.1 / WIDENING, 0.2, 0.2 * WIDENING]
+
+
 @pytest.mark.parametrize(("target_s", "ends"), [(3.0, (1.0, 3.0)), (0.1, (0.1, 1.0))])
 def test_a_few_short_ops_tell_only_how_far_the_step_may_reach(target_s: float, ends: tuple[float, float]) -> None:
     found = ratio_of_step(np.array([1.0, 99.0]), np.array([target_s, UNKNOWN]))
