@@ -21,6 +21,10 @@ class Layer:
     flop: float
     elements: float
 
+    def gradients(self) -> Layer:
+        """What its gradients compute, and move: all tensors, and a gradient of each."""
+        return Layer(self.flop * BACKWARD / FORWARD, 2 * self.elements)
+
 
 def read_attention(op: Op) -> Layer | None:
     """The work of an op that is attention; None where it is none, is a lesser kernel of it, or has unknown shapes.
@@ -49,12 +53,11 @@ def _is_lesser_kernel(op: Op) -> bool:
 
 
 def _work(op: Op, rule: Rule, queries: Shape, keys: Shape, values: Shape) -> Layer:
-    forward = rule.operator == "attention"
     positions = keys[rule.positions]
     scores = math.prod(queries[:-1]) * positions * _computed_share(op, positions)
-    flop = (FORWARD if forward else BACKWARD) * scores * (queries[-1] + values[-1])
     size = sum(map(math.prod, (queries, keys, values))) + math.prod(queries[:-1]) * values[-1]
-    return Layer(flop, float(size * (1 if forward else 2)))
+    forward = Layer(FORWARD * scores * (queries[-1] + values[-1]), float(size))
+    return forward if rule.operator == "attention" else forward.gradients()
 
 
 def _computed_share(op: Op, positions: int) -> float:

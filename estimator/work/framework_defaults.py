@@ -33,7 +33,7 @@ class FrameworkDefaults:
     """The op classes whose fp32 products run in TF32, the layout of images in the library, whether the library has a
     kernel for a batch normalization that runs op by op on a processor, how many tensors an accelerator's kernel of the
     optimizer's update takes, whether a GPU adds the biases of convolutions by kernels of their own, and whether it
-    has a library for recurrent layers that run op by op on a processor.
+    has a library for recurrent layers and attention that run op by op on a processor.
     """
 
     tf32_classes: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:
 
 
 def has_library_layers(workload: Workload, target: DeviceSpec) -> bool:
-    """Whether the framework runs recurrent layers by a library on the target, which a processor may run op by op."""
+    """Whether the framework runs by a library on the target the layers and attention that a processor ran op by op."""
     return _defaults(workload).library_layers and target.is_gpu
 
 

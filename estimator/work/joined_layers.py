@@ -1,8 +1,10 @@
-"""Recurrent layers that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
+"""Layers that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
 
-PyTorch calls cuDNN or MIOpen for such a layer on a GPU: one op for all steps of the sequence (ATen, native/RNN.cpp).
-The profile marks the layer and the ops that are its parts, with the number of the kind of layer. Parts get no calls and
-no work. A row is added for each layer of a stack and each direction: forward and, where it has gradients, backward.
+PyTorch calls cuDNN or MIOpen for a recurrent layer on a GPU: one op for all steps of the sequence (ATen,
+native/RNN.cpp). It fuses attention there, with dropout too (ATen, native/transformers/cuda/sdp_utils.cpp). The profile
+marks the layer and the ops that are its parts, with the number of the kind of layer. Parts get no calls and no work. A
+row is added for each layer of a stack and each direction, or for attention: forward and, where it has gradients,
+backward.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES
 from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
+from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
+from estimator.work.attention import OPERATORS as ATTENTION
+from estimator.work.attention import Layer as Attention
+from estimator.work.attention import read_attention
 from estimator.work.shapes import has_attribute
 from estimator.work.transformed import Transformed
 
@@ -26,7 +32,7 @@ Sizes = dict[str, int | str]
 
 
 def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.0) -> Transformed:
-    """WORK whose recurrent layers of many ops are one op each; WORK itself unless they run ``by_library``.
+    """WORK whose layers of many ops are one op each; WORK itself unless they run ``by_library``.
 
     Args:
         by_library: Whether the target's framework has a library for them.
@@ -35,19 +41,25 @@ def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.
     kind, part = (work["attributes"].str.extract(pattern)[0] for pattern in (LAYER, PART))
     if not by_library or kind.isna().all():
         return Transformed(work, changed=False)
-    stacks = {row: stack for row in work.index[kind.notna()] if (stack := stack_of(work["shapes"][row]))}
-    unknown = _unknown_notes(work[kind.notna() & ~kind.isin(kind[list(stacks)])])
-    if not stacks:
+    sized = {row: sizes for row in work.index[kind.notna()] if (sizes := _sizes_of(work.loc[[row]]))}
+    unknown = _unknown_notes(work[kind.notna() & ~kind.isin(kind[list(sized)])])
+    if not sized:
         return Transformed(work, changed=False, notes=unknown)
-    parts = part.isin(kind[list(stacks)])
+    parts = part.isin(kind[list(sized)])
     backward = set(part[work["phase"].eq("backward").fillna(False)])
     layers = work.assign(precision=_product_formats(work, kind, part))
     trained = pd.Series(has_attribute(work, TRAINED), work.index) & kind.isin(backward)
-    added = [_kernels(layers.loc[[row]], stack, batch_ratio, trains=trained[row]) for row, stack in stacks.items()]
+    added = [_kernels(layers.loc[[row]], sizes, batch_ratio, trains=trained[row]) for row, sizes in sized.items()]
     out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), pd.concat(added))
     calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
-    text = "{:,.0f} ops of recurrent layers are {:,.0f} of the target's library, which run all steps of the sequence"
+    text = "{:,.0f} ops of recurrent layers or attention are {:,.0f} of the target's library, each for a whole layer"
     return Transformed(out, changed=True, notes=(Note("layers-joined", text.format(*calls)), *unknown))
+
+
+def _sizes_of(layer: pd.DataFrame) -> Sequence[Sizes] | Attention | None:
+    """What tells the work of one layer: that of attention, or the sizes of a recurrent stack; None where unknown."""
+    attention = read_attention(shapes.parse_ops(layer, None).ops[0])
+    return attention or stack_of(layer["shapes"].iloc[0]) or None
 
 
 def _product_formats(work: pd.DataFrame, kind: pd.Series, part: pd.Series) -> pd.Series:
@@ -61,7 +73,7 @@ def _unknown_notes(layers: pd.DataFrame) -> tuple[Note, ...]:
     if layers.empty:
         return ()
     text = (
-        f"{layers['calls'].sum():,.0f} recurrent layer(s) stay op by op, as their operands do not give their sizes "
+        f"{layers['calls'].sum():,.0f} layer(s) stay op by op, as their operands do not give their sizes "
         f"({layers['op'].iloc[0]}): the target's library runs each as one op, in much less time where launches bind it"
     )
     return (Note("layers-apart", text),)
@@ -94,8 +106,29 @@ def stack_of(text: str) -> list[Sizes]:
     return [{"cell": cell, **sizes, "input_width": a[1]} for cell, (a, _) in zip(cells, pairs, strict=True)]
 
 
-def _kernels(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *, trains: bool) -> pd.DataFrame:
+def _kernels(
+    layer: pd.DataFrame, sizes: Sequence[Sizes] | Attention, batch_ratio: float, *, trains: bool
+) -> pd.DataFrame:
     """The rows of one layer's library calls, forward and, where it ``trains``, backward."""
+    if isinstance(sizes, Attention):
+        return _of_attention(layer, sizes, batch_ratio, trains=trains)
+    return _of_stack(layer, sizes, batch_ratio, trains=trains)
+
+
+def _of_attention(layer: pd.DataFrame, attention: Attention, batch_ratio: float, *, trains: bool) -> pd.DataFrame:
+    """The rows of attention."""
+    passes = {"forward": attention, "backward": attention.gradients()} if trains else {"forward": attention}
+    rows = []
+    for (name, work), operator in zip(passes.items(), ATTENTION, strict=False):
+        kernels = kernels_of(layer, f" {name}", operator, phase=name)
+        samples = batch_ratio * kernels["calls"]
+        itemsize = itemsizes(kernels["precision"])
+        rows.append(kernels.assign(flop=samples * work.flop, bytes=samples * work.elements * itemsize))
+    return pd.concat(rows)
+
+
+def _of_stack(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *, trains: bool) -> pd.DataFrame:
+    """The rows of a stack of recurrent layers."""
     ops = pd.concat([layer] * len(stack)).reset_index(drop=True)
     if len(stack) > 1:
         ops["op"] += (ops.index + 1).map(" {}".format)

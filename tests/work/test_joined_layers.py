@@ -1,4 +1,4 @@
-"""Recurrent layers that a processor ran op by op, as a library runs them."""
+"""Recurrent layers and attention that a processor ran op by op, as a library runs them."""
 
 import pandas as pd
 import pytest
@@ -96,12 +96,56 @@ def test_layers_of_unknown_sizes_stay_with_a_note() -> None:
     }
     part = {**OPS[1], "attributes": "part_of_layer=9"}
     found = join_layers(count_work(make_ops(projected, part), TOY).work, by_library=True)
-    assert [(note.code, note.text[:25]) for note in found.notes] == [("layers-apart", "3 recurrent layer(s) stay")]
+    assert [(note.code, note.text[:25]) for note in found.notes] == [("layers-apart", "3 layer(s) stay op by op,")]
     assert not found.changed
     both = join_layers(count_work(make_ops(projected, part, *OPS), TOY).work, by_library=True)
     assert [note.code for note in both.notes] == ["layers-joined", "layers-apart"]
-    assert both.notes[0].text.startswith("9 ops of recurrent layers are 8 of")
+    assert both.notes[0].text.startswith("9 ops of recurrent layers or attention are 8 of")
     assert both.work["calls"].tolist()[:2] == [3, 6]
+
+
+ATTENTION: tuple[dict[str, object], ...] = (
+    {
+        "op_type": "aten::_scaled_dot_product_attention_math",
+        "shapes": "2x4x16x8;2x4x32x8;2x4x32x8",
+        "attributes": LAYER,
+        "phase": "forward",
+        "calls": 3.0,
+    },
+    {"op_type": "aten::bmm", **PART, "phase": "forward", "precision": "bf16", "calls": 6.0},
+    {"op_type": "aten::bmm", **PART, "phase": "backward", "precision": "bf16", "calls": 12.0},
+)
+
+
+def test_attention_is_an_op_of_either_pass() -> None:
+    before, added = joined(*ATTENTION, batch_ratio=2.0)
+    scores, elements = 2 * 4 * 16 * 32, 2 * (2 * 4 * 16 * 8 + 2 * 4 * 32 * 8)
+    flop, moved = 2 * 3 * 2 * 2 * scores * 8, 2 * 3 * 2 * elements  # twice the batch, 3 calls, 2 bytes
+    columns = ["op", "operator", "op_class", "phase", "precision", "calls", "flop", "bytes"]
+    assert before["calls"].tolist() == [3, 0, 0]
+    assert added[columns].to_numpy().tolist() == [
+        ["op0 forward", "attention", "attention", "forward", "bf16", 3, flop, moved],
+        ["op0 backward", "attention_grad", "attention", "backward", "bf16", 3, 2.5 * flop, 2 * moved],
+    ]
+
+
+def test_a_causal_mask_halves_the_work_of_attention() -> None:
+    masked = {**ATTENTION[0], "attributes": f"{LAYER};causal=1"}
+    (_, whole), (_, half) = (joined(first, *ATTENTION[1:]) for first in (ATTENTION[0], masked))
+    assert half["flop"].tolist() == (whole["flop"] / 2).tolist()
+    assert half["bytes"].tolist() == whole["bytes"].tolist()
+
+
+def test_attention_without_gradients_runs_forward_alone() -> None:
+    _, added = joined({**ATTENTION[0], "attributes": "dispatch=1;layer=7"}, ATTENTION[1])
+    assert added["operator"].tolist() == ["attention"]
+
+
+def test_attention_of_unknown_operands_stays_op_by_op() -> None:
+    work = count_work(make_ops({**ATTENTION[0], "shapes": None}, *ATTENTION[1:]), TOY).work
+    found = join_layers(work, by_library=True)
+    assert not found.changed
+    assert [note.code for note in found.notes] == ["layers-apart"]
 
 
 def test_another_batch_has_more_sequences() -> None:

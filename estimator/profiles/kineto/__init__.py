@@ -30,6 +30,7 @@ from estimator.profiles.kineto import autograd, torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.attention_gradients import complete_attention
 from estimator.profiles.kineto.collectives import NOTHING, Message, messages_of_events, world_size
+from estimator.profiles.kineto.composed_layers import NO_LAYER, describe_part, mark_layers
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import (
     by_device,
@@ -43,7 +44,6 @@ from estimator.profiles.kineto.devices import (
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, are_calls, nest_ops
-from estimator.profiles.kineto.recurrent_layers import NO_LAYER, describe_part, mark_layers
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import Steps, busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
@@ -141,7 +141,7 @@ class _Rows:
     """The rows of OPS as numbers.
 
     Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase,
-    piece of the op's work, message (NOTHING: none), and recurrent layer that a processor ran op by op (mark_layers;
+    piece of the op's work, message (NOTHING: none), and layer that a processor ran op by op (mark_layers;
     NO_LAYER: none). Each line of ``amounts`` holds calls, time [ps] and bytes.
     ``of_event`` is the line of each event; ``tracked`` tells whether it is a call that autograd tracks.
     """

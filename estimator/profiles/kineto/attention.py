@@ -37,6 +37,7 @@ class Signature(NamedTuple):
 
 SIGNATURES = {  # by name, without leading underscores
     "scaled_dot_product_attention": Signature(),
+    "scaled_dot_product_attention_math": Signature(),
     "scaled_dot_product_flash_attention": Signature(),
     "scaled_dot_product_flash_attention_for_cpu": Signature(),
     "scaled_dot_product_efficient_attention": Signature(),

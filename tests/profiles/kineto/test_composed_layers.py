@@ -1,4 +1,4 @@
-"""Which ops of a trace of a processor are parts of a recurrent layer."""
+"""Which ops of a trace of a processor are parts of a recurrent layer or of attention."""
 
 from pathlib import Path
 from typing import Any
@@ -88,3 +88,27 @@ def test_a_layer_without_numbers_of_autograd_has_forward_parts(tmp_path: Path) -
     plain = [{**each, "args": {k: v for k, v in each["args"].items() if k != "Sequence number"}} for each in INSIDE]
     found = attributes(tmp_path, BEFORE, *plain, BEHIND, *BACKWARD)
     assert found[found.str.contains("part_of_layer=")].index.tolist() == ["aten::addmm", "aten::tanh"]
+
+
+def attention(causal: str) -> Event:
+    heads = [2, 4, 16, 8]
+    inputs = {
+        "Input Dims": [heads, heads, heads, [], [], [], [], [], []],
+        "Input type": ["float", "float", "float", "", "Scalar", "Scalar", "", "", "Scalar"],
+        "Concrete Inputs": ["", "", "", "", "0.10000000000000001", causal, "", "", "False"],
+    }
+    return op("aten::_scaled_dot_product_attention_math", 10, 5, 30, **inputs)
+
+
+def test_attention_without_a_kernel_of_its_own_is_a_layer(tmp_path: Path) -> None:
+    ops = read(tmp_path, BEFORE, attention("True"), *INSIDE[1:], BEHIND, *BACKWARD).ops
+    (layer,) = ops[ops["op"] == "aten::_scaled_dot_product_attention_math"].to_dict("records")
+    mark, number, *others = layer["attributes"].replace("layer=", "").split(";")
+    assert layer["shapes"] == "2x4x16x8;2x4x16x8;2x4x16x8"
+    assert (mark, others) == ("dispatch=1", ["trained=1", "causal=1"])
+    parts = ops[ops["attributes"].eq(f"part_of_layer={number}")]["phase"]
+    assert parts.value_counts().to_dict() == {"backward": 3, "forward": 2}
+
+
+def test_attention_that_sees_all_keys_has_no_mask(tmp_path: Path) -> None:
+    assert "causal" not in "".join(attributes(tmp_path, BEFORE, attention("False"), *INSIDE[1:], BEHIND))

@@ -1,6 +1,7 @@
-"""Recurrent layers of a Kineto trace that a processor ran op by op: which ops are parts of which layer.
+"""Layers of a Kineto trace that ran op by op: recurrent ones and attention. Which ops are parts of which layer.
 
 PyTorch's ``aten::gru`` calls some ten ops for each step of the sequence, unless its processor's library has the layer.
+A processor has no fused attention with dropout, or with a mask that is trained: products and a softmax stand for it.
 Ops of the forward pass lie inside the layer. Those of the backward pass tell the number that autograd gave to the op of
 the forward pass; the layer's numbers run from its own to that of the next op (torch/csrc/autograd/function.h). Layers
 of equal operands are of one kind.
@@ -20,10 +21,12 @@ from estimator.profiles.kineto.arguments import (
     read_precision,
     shapes_text,
 )
+from estimator.profiles.kineto.attention import describe_attention
 from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
-LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu")
+ATTENTION = "_scaled_dot_product_attention_math"
+LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu", ATTENTION)
 BY_LIBRARY = ("mkldnn_rnn_layer", "_cudnn_rnn", "miopen_rnn")  # the layer as one op, which it calls
 NO_LAYER = -1
 MARKS = 2  # each kind of layer has two numbers: the second one is that of layers with gradients
@@ -53,9 +56,16 @@ def describe_part(call: Call, kind: int, mark: int, work: Work) -> Work:
     layer, trained = divmod(mark, MARKS)
     if kind != layer:
         return work._replace(attributes=_joined(work.attributes, f"part_of_layer={layer}"))
-    tensors = [tensor for argument in read_arguments(call) for tensor in non_scalars(argument)]
-    attributes = _joined("dispatch=1", f"layer={layer}", "trained=1" if trained else None)
-    return Work(shapes_text(tensors), attributes, read_precision(call.types))
+    shapes, mask = _operands(call)
+    attributes = _joined("dispatch=1", f"layer={layer}", "trained=1" if trained else None, mask)
+    return Work(shapes, attributes, read_precision(call.types))
+
+
+def _operands(call: Call) -> tuple[str | None, str | None]:
+    """The shapes of a layer's operands, and what tells the mask of attention."""
+    if base_name(call.name) == ATTENTION:
+        return next(((each.shapes, each.attributes) for each in describe_attention(call)), (None, None))
+    return shapes_text([tensor for argument in read_arguments(call) for tensor in non_scalars(argument)]), None
 
 
 def _joined(*attributes: str | None) -> str:
