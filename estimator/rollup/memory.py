@@ -123,6 +123,7 @@ def memory_use(
         share: what one of several devices holds.
         convolves: whether the step has convolutions, whose libraries take memory too.
     """
+    convolves = convolves and not (device and device.is_processor)
     kept = [(batch, with_passes(tensors, share.kept_passes)) for batch, tensors in at_batches]
     whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in kept]
     shares = [(batch, divide(tensors, variables, share.divisors)) for batch, tensors in whole]

@@ -47,9 +47,15 @@ def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.
         return Transformed(work, changed=False, notes=unknown)
     parts = part.isin(kind[list(sized)])
     backward = set(part[work["phase"].eq("backward").fillna(False)])
-    layers = work.assign(precision=_product_formats(work, kind, part))
+    stacks = work.assign(precision=_product_formats(work, kind, part))
+    attention = work.assign(precision=work["precision"].fillna(stacks["precision"]))  # a processor widens its operands
     trained = pd.Series(has_attribute(work, TRAINED), work.index) & kind.isin(backward)
-    added = [_kernels(layers.loc[[row]], sizes, batch_ratio, trains=trained[row]) for row, sizes in sized.items()]
+    added = [
+        _kernels(
+            (attention if isinstance(sizes, Attention) else stacks).loc[[row]], sizes, batch_ratio, trains=trained[row]
+        )
+        for row, sizes in sized.items()
+    ]
     out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), pd.concat(added))
     calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
     text = "{:,.0f} ops of recurrent layers or attention are {:,.0f} of the target's library, each for a whole layer"
@@ -73,7 +79,7 @@ def _unknown_notes(layers: pd.DataFrame) -> tuple[Note, ...]:
     if layers.empty:
         return ()
     text = (
-        f"{layers['calls'].sum():,.0f} layer(s) stay op by op, as their operands do not give their sizes "
+        f"{layers['calls'].sum():,.0f} layer(s) stay op by op, as their operands give no sizes that are known "
         f"({layers['op'].iloc[0]}): the target's library runs each as one op, in much less time where launches bind it"
     )
     return (Note("layers-apart", text),)

@@ -78,6 +78,8 @@ def test_libraries_of_convolutions_are_those_of_a_gpus_vendor() -> None:
         ]
         alone, reserve = (float(use.parts["reserve"][0]) for use in uses)
         assert reserve - alone == pytest.approx(added * GIB)
+        cached = [float(use.parts["allocator"][0]) for use in uses]
+        assert (cached[0] == cached[1]) == (name == "epyc-9654")
 
 
 def test_other_frameworks_allocate_as_without_convolutions() -> None:

@@ -77,8 +77,9 @@ def _gradients_of(row: int, trace: Trace, nest: Nesting) -> Integers:
     ops, number = trace.ops, trace.ops["sequence"]
     if number[row] == ABSENT:
         return np.empty(0, dtype=np.int64)
-    after = (ops["lane"] == ops["lane"][row]) & (ops["start"] >= ops["start"][row] + ops["duration"][row])
+    behind = ops["start"] >= ops["start"][row] + ops["duration"][row]
+    after = (ops["lane"] == ops["lane"][row]) & behind
     is_gradient = are_calls(trace, lambda call: bool(BACKWARD.search(call.name)))  # others are computed again
     following = number[after & ~is_gradient & (number != ABSENT)]
     end = following.min() if len(following) else np.inf
-    return np.flatnonzero((nest.phase == BACK) & (number >= number[row]) & (number < end))
+    return np.flatnonzero((nest.phase == BACK) & behind & (number >= number[row]) & (number < end))

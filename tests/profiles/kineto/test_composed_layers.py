@@ -72,6 +72,19 @@ def test_what_is_computed_again_behind_a_layer_is_no_part_of_it(tmp_path: Path) 
     assert not is_part[["aten::sigmoid", "SigmoidBackward0"]].any()
 
 
+def test_a_layer_that_is_only_computed_again_has_no_gradients(tmp_path: Path) -> None:
+    """Those of the first pass are its gradients, where the checkpoint keeps their numbers."""
+    again = event("autograd::engine::evaluate_function: AddmmBackward0", 60, 60, **{"Sequence number": 6})
+    layer = (
+        op("aten::rnn_tanh", 62, 9, 20, **LAYER),
+        op("aten::addmm", 63, 9, **MM),
+        op("aten::tanh", 70, 10, **STATE),
+    )
+    back = (*gradient(130, "TanhBackward0", 6), *gradient(139, "AddmmBackward0", 5))
+    found = attributes(tmp_path, BEFORE, *INSIDE, BEHIND, again, *layer, *back)
+    assert sorted(found["aten::rnn_tanh"].str.endswith("trained=1")) == [False, True]
+
+
 def test_a_layer_that_a_library_runs_has_no_parts(tmp_path: Path) -> None:
     library = op("aten::mkldnn_rnn_layer", 12, 5, **STATE)
     found = attributes(tmp_path, BEFORE, op("aten::lstm", 10, 5, 30, **LAYER), library, BEHIND)
