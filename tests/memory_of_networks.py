@@ -1,8 +1,8 @@
 """What an A100 held while it trained networks of timm, against ``estimator memory``: python tests/memory_of_networks.py
 
 The truth is GPUMemNet's table of 644 networks at five batches, by nvidia-smi. Of each family of networks, the one of
-middle size is traced on a processor at batch 2, and taken to the batches of the table. Its optimizer is not named;
-plain SGD is taken, since memory beside the batch is two to three times that of the parameters.
+middle size is traced on a processor at batch 2, and taken to the batches of the table. The table names no
+optimizer. Plain SGD is taken: what does not grow with the batch is two to three times the size of the parameters.
 
     python tests/memory_of_networks.py FOLDER TABLE --capture    traces what FOLDER lacks (needs torch and timm), 15 min
     python tests/memory_of_networks.py FOLDER TABLE              judges the traces in FOLDER, 5 min
@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,8 @@ from estimator.core.interval import bounds
 from estimator.core.types import RunPlan
 from estimator.pipeline.memory import memory
 from estimator.profiles import read_profile
-from estimator.validation.peak_memory import fit, predict
+from estimator.validation.peak_memory import MIB, fit, predict
 
-MIB = 2**20
 CARD = "a100-sxm4-40gb"
 TRACED_BATCH = 2
 MOST_PARAMETERS, MOST_PIXELS = 150e6, 300  # of the traced networks
@@ -34,7 +34,7 @@ LEAST_GROWTH = 1.3  # of what a doubled batch adds over what the last doubling a
 KEPT_ARGS = (
     "Input Dims", "Input type", "Input Strides", "Concrete Inputs", "Sequence number", "Fwd thread id", "External id",
 )  # fmt: skip
-TENSORS = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets")
+NO_TENSORS = ("allocator", "reserve")  # parts of memory
 
 
 def usable(table: pd.DataFrame) -> pd.DataFrame:
@@ -60,14 +60,12 @@ def judged(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _estimates(trace: Path, batches: "pd.Series[int]") -> Iterator[tuple[float, ...]]:
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "trace.json.gz").write_bytes(trace.read_bytes())
-        (Path(folder) / "workload.yaml").write_text(f"batch_size: {TRACED_BATCH}\n")
-        profile = read_profile(folder)
+    profile = read_profile(trace)
+    traced = profile.workload.model_copy(update={"batch_size": TRACED_BATCH})
     for batch in batches:
-        use = memory(profile, RunPlan(CARD, batch=int(batch), draws=400))
+        use = memory(replace(profile, workload=traced), RunPlan(CARD, batch=int(batch), draws=400))
         low, mid, high = (float(end) for end in bounds(use.total))
-        yield low, mid, high, sum(float(use.parts[part][0]) for part in TENSORS)
+        yield low, mid, high, sum(float(each[0]) for part, each in use.parts.items() if part not in NO_TENSORS)
 
 
 def without_its_half(rows: pd.DataFrame) -> pd.DataFrame:
@@ -133,7 +131,7 @@ def capture(name: str, path: Path) -> None:
 
 
 def strip(trace: dict[str, Any], path: Path) -> None:
-    """Write the ops of a trace with what tells shapes and order, without names of machines."""
+    """Write the ops of a trace with their shapes and order, and no names of machines."""
     named = [event for event in trace["traceEvents"] if event.get("cat") in ("cpu_op", "user_annotation")]
     start = min(event["ts"] for event in named)
     events = [

@@ -121,7 +121,7 @@ def memory_use(
         device: whose memory and reserve count; None for the tensors alone.
         plan: draws and seed.
         share: what one of several devices holds.
-        convolves: whether the step has convolutions, whose libraries take memory too.
+        convolves: whether the step has convolutions, whose libraries take memory of an accelerator too.
     """
     convolves = convolves and not (device and device.is_processor)
     kept = [(batch, with_passes(tensors, share.kept_passes)) for batch, tensors in at_batches]
@@ -276,7 +276,7 @@ def _reserved(device: DeviceSpec, convolves: bool, draws: int, seed: int) -> Flo
     """Samples (1 + draws) of what the driver and the libraries take [B]."""
     reserved = sample("reserve", reserve(device), draws, seed)
     libraries = numbers().convolution_libraries.get(str(device.vendor))
-    if convolves and libraries and not device.is_processor:
+    if convolves and libraries:
         reserved = reserved + sample("convolution libraries", libraries, draws, seed)
     return GIB * reserved
 

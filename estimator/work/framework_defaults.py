@@ -109,7 +109,9 @@ def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:
 
 
 def has_library_layers(workload: Workload, target: DeviceSpec) -> bool:
-    """Whether the framework runs by a library on the target the layers and attention that a processor ran op by op."""
+    """Whether the framework has a library on the target for what a processor may run op by op: recurrent layers and
+    attention.
+    """
     return _defaults(workload).library_layers and target.is_gpu
 
 

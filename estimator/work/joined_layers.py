@@ -20,13 +20,14 @@ from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
 from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
-from estimator.work.attention import OPERATORS as ATTENTION
+from estimator.work.attention import OPERATORS, read_attention
 from estimator.work.attention import Layer as Attention
-from estimator.work.attention import read_attention
 from estimator.work.shapes import has_attribute
 from estimator.work.transformed import Transformed
 
 LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the kind of layer
+PASSES = ("forward", "backward")
+ATTENTION = dict(zip(PASSES, OPERATORS, strict=True))
 TRAINED = "trained=1"  # attribute of layers with gradients
 Sizes = dict[str, int | str]
 
@@ -47,31 +48,29 @@ def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.
         return Transformed(work, changed=False, notes=unknown)
     parts = part.isin(kind[list(sized)])
     backward = set(part[work["phase"].eq("backward").fillna(False)])
-    stacks = work.assign(precision=_product_formats(work, kind, part))
-    attention = work.assign(precision=work["precision"].fillna(stacks["precision"]))  # a processor widens its operands
+    layers = work.assign(precision=_product_formats(work, kind, part))
     trained = pd.Series(has_attribute(work, TRAINED), work.index) & kind.isin(backward)
-    added = [
-        _kernels(
-            (attention if isinstance(sizes, Attention) else stacks).loc[[row]], sizes, batch_ratio, trains=trained[row]
-        )
-        for row, sizes in sized.items()
-    ]
+    added = [_kernels(layers.loc[[row]], sizes, batch_ratio, trains=trained[row]) for row, sizes in sized.items()]
     out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), pd.concat(added))
     calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
-    text = "{:,.0f} ops of recurrent layers or attention are {:,.0f} of the target's library, each for a whole layer"
+    text = (
+        "{:,.0f} ops of recurrent layers or attention are {:,.0f} of the target's library, one for each pass of a layer"
+    )
     return Transformed(out, changed=True, notes=(Note("layers-joined", text.format(*calls)), *unknown))
 
 
 def _sizes_of(layer: pd.DataFrame) -> Sequence[Sizes] | Attention | None:
-    """What tells the work of one layer: that of attention, or the sizes of a recurrent stack; None where unknown."""
+    """The work of attention, or the sizes of a recurrent stack; None where the operands do not give them."""
     attention = read_attention(shapes.parse_ops(layer, None).ops[0])
     return attention or stack_of(layer["shapes"].iloc[0]) or None
 
 
 def _product_formats(work: pd.DataFrame, kind: pd.Series, part: pd.Series) -> pd.Series:
-    """The format of each layer's products, which autocast narrows inside; that of its operands without a product."""
-    products = work["precision"].where(work["op_class"].eq("gemm").fillna(False)).groupby(part).first()
-    return kind.map(products).astype(work["precision"].dtype).fillna(work["precision"])
+    """The format of each layer's products: inside, autocast narrows its operands, and a processor may widen them."""
+    operands = work["precision"]
+    first = operands.where(work["op_class"].eq("gemm").fillna(False)).groupby(part).first()
+    products = kind.map(first).astype(operands.dtype)
+    return products.mask(itemsizes(products) > itemsizes(operands), operands).fillna(operands)
 
 
 def _unknown_notes(layers: pd.DataFrame) -> tuple[Note, ...]:
@@ -123,14 +122,16 @@ def _kernels(
 
 def _of_attention(layer: pd.DataFrame, attention: Attention, batch_ratio: float, *, trains: bool) -> pd.DataFrame:
     """The rows of attention."""
-    passes = {"forward": attention, "backward": attention.gradients()} if trains else {"forward": attention}
-    rows = []
-    for (name, work), operator in zip(passes.items(), ATTENTION, strict=False):
-        kernels = kernels_of(layer, f" {name}", operator, phase=name)
-        samples = batch_ratio * kernels["calls"]
-        itemsize = itemsizes(kernels["precision"])
-        rows.append(kernels.assign(flop=samples * work.flop, bytes=samples * work.elements * itemsize))
-    return pd.concat(rows)
+    samples = batch_ratio * layer["calls"]
+    work = dict(zip(PASSES, (attention, attention.gradients()), strict=True))
+    return pd.concat(
+        _of_pass(
+            layer, name, ATTENTION[name],
+            flop=samples * work[name].flop,
+            bytes=samples * work[name].elements * itemsizes(layer["precision"]),
+        )
+        for name in _passes(trains=trains)
+    )  # fmt: skip
 
 
 def _of_stack(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *, trains: bool) -> pd.DataFrame:
@@ -140,13 +141,21 @@ def _of_stack(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *
         ops["op"] += (ops.index + 1).map(" {}".format)
     sizes = pd.DataFrame(stack).assign(precision=ops["precision"])
     sizes["sequences"] = (sizes["sequences"] * batch_ratio).round().astype("int64")
-    passes = ("forward", "backward") if trains else ("forward",)
-    return pd.concat([_of_pass(ops, sizes.assign(**{"pass": name})) for name in passes])
+    return pd.concat(_of_stack_pass(ops, sizes.assign(**{"pass": name})) for name in _passes(trains=trains))
 
 
-def _of_pass(ops: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
-    """The rows of layers of these sizes, all in one pass."""
+def _of_stack_pass(ops: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
+    """The rows of recurrent layers of these sizes, all in one pass."""
     name = str(sizes["pass"].iloc[0])
     flop, bytes_ = (amount * ops["calls"] for amount in amounts_of(sizes))
-    kernels = kernels_of(ops, f" {name}", f"recurrent{SUFFIXES['recurrent'][name]}", **sizes, flop=flop, bytes=bytes_)
+    return _of_pass(ops, name, f"recurrent{SUFFIXES['recurrent'][name]}", **sizes, flop=flop, bytes=bytes_)
+
+
+def _passes(*, trains: bool) -> tuple[str, ...]:
+    return PASSES if trains else PASSES[:1]
+
+
+def _of_pass(ops: pd.DataFrame, name: str, operator: str, **columns: pd.Series) -> pd.DataFrame:
+    """The rows of one pass; a forward pass that is computed again stays in the phase in which it ran."""
+    kernels = kernels_of(ops, f" {name}", operator, **columns)
     return kernels.assign(phase="backward") if name == "backward" else kernels

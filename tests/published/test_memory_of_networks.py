@@ -6,8 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from estimator.validation.peak_memory import MIB
 from tests.conftest import ROOT
-from tests.memory_of_networks import MIB, judged, summary, usable
+from tests.memory_of_networks import judged, summary, usable
 
 TRACES = ROOT / "tests" / "data" / "timm_traces"
 FARTHEST_MEDIAN, FEWEST_HOLD = 0.15, 0.85
