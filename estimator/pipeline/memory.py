@@ -18,7 +18,8 @@ from estimator.model import refuse_unsupported
 from estimator.rollup import memory as memory_rollup
 from estimator.rollup.memory_fit import check_fits, exceeds
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
-from estimator.work.framework_defaults import product_format
+from estimator.work.framework_defaults import has_library_layers, product_format
+from estimator.work.joined_layers import join_in_place
 from estimator.work.on_target import matrix_precision
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
     ran, _ = select_pass(profile, plan.mode)
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
     counted = count_work(ran.ops, ran.workload, ran.where)
-    work, contradicted = counted.work, tuple(note for note in counted.notes if note.code == "batch-contradicted")
+    contradicted = tuple(note for note in counted.notes if note.code == "batch-contradicted")
+    by_library = device is not None and has_library_layers(ran.workload, device)
+    work = join_in_place(counted.work, by_library=by_library).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     variables = dataclasses.replace(variables, notes=(*contradicted, *variables.notes))
     if device is not None and device.specifications == "known":
@@ -130,10 +133,10 @@ def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTa
     """What a step at the plan's batch holds. Raises EstimatorError where nothing tells the parameters."""
     batch = plan.batch or ran.workload.batch_size
     workload = ran.workload.model_copy(update={"batch_size": batch})
-    variables = step_variables(work.resized, workload, work.precision)
+    variables = step_variables(work.held, workload, work.precision)
     asked = product_format(plan.precision, workload, device).precision
-    at_batch = ((batch or 0, _as_known(step_tensors(work.resized, workload, asked), ran)),)
-    return Held(at_batch, variables, workload, device, plan, _convolves(work.resized))
+    at_batch = ((batch or 0, _as_known(step_tensors(work.held, workload, asked), ran)),)
+    return Held(at_batch, variables, workload, device, plan, _convolves(work.held))
 
 
 def _convolves(work: pd.DataFrame) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.operators import SUFFIXES
+from estimator.core.operators import SUFFIXES, class_of
 from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
 from estimator.core.types import itemsizes
 from estimator.work import shapes
@@ -28,6 +28,7 @@ from estimator.work.transformed import Transformed
 LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the kind of layer
 PASSES = ("forward", "backward")
 ATTENTION = dict(zip(PASSES, OPERATORS, strict=True))
+DISPATCH = r"(?:^|;)dispatch=1(?=;|$)"  # attribute of a row whose work has rows of its own
 TRAINED = "trained=1"  # attribute of layers with gradients
 Sizes = dict[str, int | str]
 
@@ -39,7 +40,7 @@ def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.
         by_library: Whether the target's framework has a library for them.
         batch_ratio: The target's batch over that of the profile: each layer has so many times the sequences.
     """
-    kind, part = (work["attributes"].str.extract(pattern)[0] for pattern in (LAYER, PART))
+    kind, part = _layers_and_parts(work)
     if not by_library or kind.isna().all():
         return Transformed(work, changed=False)
     sized = {row: sizes for row in work.index[kind.notna()] if (sizes := _sizes_of(work.loc[[row]]))}
@@ -57,6 +58,35 @@ def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.
         "{:,.0f} ops of recurrent layers or attention are {:,.0f} of the target's library, one for each pass of a layer"
     )
     return Transformed(out, changed=True, notes=(Note("layers-joined", text.format(*calls)), *unknown))
+
+
+def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
+    """WORK whose layers are one op of the forward pass each, for the tensors that they keep; as :func:`join_layers`.
+
+    The op stands where the layer stood, and has no FLOP and bytes; the layer's parts are left out.
+    """
+    kind, part = _layers_and_parts(work)
+    layers = work[kind.notna()] if by_library else work.iloc[:0]
+    sized = {row: sizes for row in layers.index if (sizes := _sizes_of(work.loc[[row]]))}
+    if not sized:
+        return Transformed(work, changed=False)
+    rows, joined = list(sized), work.copy()
+    operators = [_operator("forward", sizes) for sizes in sized.values()]
+    joined.loc[rows, "operator"], joined.loc[rows, "op_class"] = operators, [class_of(each) for each in operators]
+    joined.loc[rows, "precision"] = _product_formats(work, kind, part)[rows]
+    joined.loc[rows, "attributes"] = work["attributes"][rows].str.replace(DISPATCH, "", regex=True)
+    return Transformed(joined[~part.isin(kind[rows])].reset_index(drop=True), changed=True)
+
+
+def _operator(pass_: str, sizes: Sequence[Sizes] | Attention) -> str:
+    """The operator of a layer's pass."""
+    return ATTENTION[pass_] if isinstance(sizes, Attention) else f"recurrent{SUFFIXES['recurrent'][pass_]}"
+
+
+def _layers_and_parts(work: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """The kind of the layer that each row is, and of that which it is a part of; NA for others."""
+    kind, part = (work["attributes"].str.extract(pattern)[0] for pattern in (LAYER, PART))
+    return kind, part
 
 
 def _sizes_of(layer: pd.DataFrame) -> Sequence[Sizes] | Attention | None:
@@ -126,7 +156,7 @@ def _of_attention(layer: pd.DataFrame, attention: Attention, batch_ratio: float,
     work = dict(zip(PASSES, (attention, attention.gradients()), strict=True))
     return pd.concat(
         _of_pass(
-            layer, name, ATTENTION[name],
+            layer, name, _operator(name, attention),
             flop=samples * work[name].flop,
             bytes=samples * work[name].elements * itemsizes(layer["precision"]),
         )

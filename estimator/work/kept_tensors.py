@@ -122,17 +122,19 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
 
 
 def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
-    """A recurrent layer of PyTorch's, by its operands: the input, weights and two biases of each layer, and states.
+    """A recurrent layer of PyTorch's, by its operands: the input, two matrices and biases of each layer, and states.
 
-    Its reserve holds gates and cell (assumed): (g + 1) · h elements for each step, sample and layer, with g · h numbers
-    in a bias.
+    Its reserve holds gates and cell (assumed): (g + 1) · h elements for each step, sample and layer, with g · h rows in
+    a matrix.
     """
     known = [shape for shape in call.operands if shape]
-    vectors = [math.prod(shape) for shape in known[1:] if len(shape) < 3]
-    if not vectors or len(known[0]) != 3:
+    states = [shape for shape in known[1:] if len(shape) == 3]
+    weights = known[1:] if states else known[1:-2]  # where states are matrices too, they are the last two
+    matrices = [shape for shape in weights if len(shape) == 2]
+    if not matrices or len(known[0]) != 3:
         return op
-    hidden, steps, bias = known[-1][-1], math.prod(known[0][:2]), min(vectors)
-    reserve = vectors.count(bias) // 2 * (bias // hidden + 1) * steps * hidden
+    hidden, steps, rows = (states or known[-1:])[0][-1], math.prod(known[0][:2]), matrices[0][0]
+    reserve = len(matrices) // 2 * (rows // hidden + 1) * steps * hidden
     described = replace(op, keeps="operand result reserve", operands=(math.prod(known[0]),), result=steps * hidden)
     return replace(described, flags=reserve, weights=0.0, is_bare=False)
 

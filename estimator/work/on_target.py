@@ -21,7 +21,7 @@ from estimator.work.framework_defaults import (
     unit_note,
 )
 from estimator.work.fusion import fuse
-from estimator.work.joined_layers import join_layers
+from estimator.work.joined_layers import join_in_place, join_layers
 from estimator.work.layout import convert_layout, ran_on_matrix_units
 from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks, states_ranks
 from estimator.work.normalization import merge_normalizations
@@ -38,7 +38,7 @@ class WorkOnTarget:
 
     profiled: pd.DataFrame = field(repr=False)
     work: pd.DataFrame = field(repr=False)
-    resized: pd.DataFrame = field(repr=False)  # as the source ran it, at the target's batch
+    held: pd.DataFrame = field(repr=False)  # as the source ran it, at the target's batch, with the target's layers
     precision: str  # of the matrix products, ``bf16/fp32`` where there are several
     other_batch: bool  # whether the target runs another batch size
     changed: bool  # whether the target runs anything else than the source
@@ -62,10 +62,12 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     layout = image_layout(plan.layout, workload, target, has_transposes=has_transposes)
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
+    by_layer = from_processor and has_library_layers(workload, target)
+    in_place = join_in_place(addressed.work, by_library=by_layer)
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
     joined_layers = join_layers(
         merged.work,
-        by_library=from_processor and has_library_layers(workload, target),
+        by_library=by_layer,
         batch_ratio=(plan.batch or 1) / (workload.batch_size or 1) if resized.changed else 1.0,
     )
     joined_updates = join_updates(joined_layers.work, tensors_of_update(workload, target) if from_processor else 1)
@@ -85,7 +87,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     return WorkOnTarget(
         profiled=addressed.work,
         work=all_trainings.work,
-        resized=resized.work,
+        held=rebatch(in_place.work, workload, plan.batch).work if in_place.changed else resized.work,
         precision=(products.precision if products.only is None else None) or matrix_precision(laid_out.work, workload),
         other_batch=resized.changed,
         changed=any(transform.changed for transform in transforms),

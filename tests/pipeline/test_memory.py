@@ -5,10 +5,13 @@ import dataclasses
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import RunPlan
+from estimator.core.schema import OPS
+from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline.memory import memory
 from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
+from estimator.profiles.kineto.composed_layers import ATTENTION
+from tests.conftest import make_ops
 
 
 def test_memory_grows_with_the_batch_and_not_with_inference() -> None:
@@ -41,3 +44,25 @@ def test_the_largest_batch_fits_and_the_next_one_is_refused() -> None:
     assert memory(profile, RunPlan("v100", batch=largest)).fits
     with pytest.raises(EstimatorError, match=f"a batch of {largest} would fit"):
         estimate(profile, RunPlan("v100", batch=4 * largest))
+
+
+@pytest.mark.parametrize(("device", "has_scores"), [("h100", False), ("epyc-7763", True)])
+def test_scores_of_attention_that_a_processor_ran_are_held_by_processors_alone(device: str, has_scores: bool) -> None:
+    """By the command for memory and by an estimate alike."""
+    workload = Workload(name="toy", framework="PyTorch 2.3", batch_size=2, precision="fp32", parameters=1)
+    heads, scores = "2x4x64x8", "8x64x64"
+    layer, part = {"attributes": "dispatch=1;layer=7;trained=1"}, {"attributes": "part_of_layer=7"}
+    rows: tuple[dict[str, object], ...] = (
+        {"op_type": f"aten::{ATTENTION}", "shapes": f"{heads};{heads};{heads}", **layer, "places": "0"},
+        {"op_type": "aten::bmm", "shapes": "8x64x8;8x8x64", **part, "places": "1"},
+        {"op_type": "aten::_softmax", "shapes": scores, **part, "places": "2"},
+        {"op_type": "aten::bmm", "shapes": f"{scores};8x64x8", **part, "places": "3"},
+    )  # fmt: skip
+    ops = OPS.conform(make_ops(*({**row, "phase": "forward"} for row in rows)), "toy")
+    profile = Profile(ops, workload, "epyc-7763", "toy")
+    plan = RunPlan(device, batch=16, draws=0)
+    by_estimate = estimate(profile, plan).memory
+    assert by_estimate is not None
+    held, also_held = (float(use.parts["activations"][0]) for use in (memory(profile, plan), by_estimate))
+    assert held == also_held
+    assert (held > 16 * 4 * 64 * 64 * 4) == has_scores

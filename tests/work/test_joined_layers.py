@@ -5,7 +5,9 @@ import pytest
 
 from estimator.core.types import Workload
 from estimator.work import count_work
-from estimator.work.joined_layers import join_layers, stack_of
+from estimator.work.joined_layers import join_in_place, join_layers, stack_of
+from estimator.work.kept_tensors import kept_tensors
+from estimator.work.rebatch import rebatch
 from tests.conftest import make_ops
 
 TOY = Workload(name="toy", batch_size=2, precision="fp32")
@@ -147,6 +149,35 @@ def test_attention_of_unknown_operands_stays_op_by_op() -> None:
     found = join_layers(work, by_library=True)
     assert not found.changed
     assert [note.code for note in found.notes] == ["layers-apart"]
+
+
+def test_for_its_tensors_attention_is_one_op_in_the_place_of_its_parts() -> None:
+    work = count_work(make_ops(OPS[3], *ATTENTION), TOY).work
+    fused = join_in_place(work, by_library=True)
+    columns = ["op_type", "operator", "op_class", "precision", "calls", "attributes"]
+    assert fused.changed
+    assert fused.work[columns].iloc[1:].to_numpy().tolist() == [
+        [ATTENTION[0]["op_type"], "attention", "attention", "bf16", 3, ";layer=7;trained=1"]
+    ]
+    assert fused.work.iloc[:1].equals(work.iloc[:1])
+    assert not join_in_place(work, by_library=False).changed
+
+
+def test_for_its_tensors_a_stack_of_recurrent_layers_is_one_op() -> None:
+    found = join_in_place(count_work(make_ops(*OPS), TOY).work, by_library=True).work
+    assert found[["op_type", "operator"]].to_numpy().tolist() == [["aten::gru", "recurrent"], ["aten::add", "add"]]
+    assert not join_in_place(count_work(make_ops(OPS[3]), TOY).work, by_library=True).changed
+
+
+def test_tensors_of_attention_go_with_the_batch() -> None:
+    """As those of an op that the processor's own library fused."""
+    names = ("aten::_scaled_dot_product_attention_math", "aten::_scaled_dot_product_flash_attention_for_cpu")
+    own = [{**ATTENTION[0], "op_type": name, "attributes": ""} for name in names]
+    math = join_in_place(count_work(make_ops(*ATTENTION), TOY).work, by_library=True).work
+    works = [rebatch(math, TOY, 6).work, *(rebatch(count_work(make_ops(each), TOY).work, TOY, 6).work for each in own)]
+    assert {work["shapes"].tolist()[0] for work in works} == {"6x4x16x8;6x4x32x8;6x4x32x8"}
+    batch = TOY.model_copy(update={"batch_size": 6})
+    assert len({float(kept_tensors(work, batch).activations[0]) for work in works}) == 1
 
 
 def test_another_batch_has_more_sequences() -> None:

@@ -52,6 +52,23 @@ def test_attention_keeps_queries_keys_values_and_its_result(key_width: int, key:
     assert kept(*products, attention) == 4 * 128 * (16 + 8 + 2 * key_width + 8)
 
 
+@pytest.mark.parametrize(
+    ("op_type", "shapes", "layers"),
+    [
+        ("aten::mkldnn_rnn_layer", "5x8x16;{0}x16;{0}x32;{0};{0};8x32;8x32", 1),
+        ("aten::mkldnn_rnn_layer", "5x{0}x16;{0}x16;{0}x32;{0};{0};{0}x32;{0}x32", 1),  # a batch of the matrices' rows
+        ("aten::_cudnn_rnn", "5x8x16;{0}x16;{0}x32;{0};{0};5000;1x8x32;1x8x32", 1),
+        ("aten::gru", "5x8x16;2x8x32;{0}x16;{0}x32;{0};{0};{0}x32;{0}x32;{0};{0}", 2),
+        ("aten::gru", "5x8x16;2x8x32;{0}x16;{0}x32;{0}x32;{0}x32", 2),  # without biases
+    ],
+)
+@pytest.mark.parametrize("gates", [1, 3, 4])
+def test_recurrent_layers_keep_input_result_gates_and_cells(op_type: str, shapes: str, layers: int, gates: int) -> None:
+    text = shapes.format(32 * gates)
+    steps = 5 * int(text.split("x")[1])
+    assert kept((op_type, text), operator="recurrent") == 4 * steps * (16 + 32 + layers * (gates + 1) * 32)
+
+
 def test_narrow_formats_and_the_other_passes() -> None:
     assert kept(PRODUCT, precision="bf16") == SIZE * 2
     assert kept(PRODUCT, phase="backward") == 0

@@ -11,6 +11,7 @@ from estimator.devices import load_device
 from estimator.work import WorkOnTarget, work_on_target
 from estimator.work.layout import TRANSPOSES
 from tests.conftest import make_device, make_ops
+from tests.work.test_joined_layers import ATTENTION
 from tests.work.test_joined_layers import OPS as LAYERS
 
 TARGET = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"})
@@ -77,3 +78,19 @@ def test_recurrent_layers_of_a_processor_are_one_op_on_a_gpu(device: str, from_p
     assert added["sequences"].tolist() == [16] * 4 * joined
     assert set(added["precision"]) == ({"fp16"} if joined else set())
     assert (found.work["calls"].iloc[1] == 0) == joined
+
+
+@pytest.mark.parametrize(
+    ("device", "from_processor", "fused"), [("h100", True, True), ("h100", False, False), ("epyc-7763", True, False)]
+)
+def test_tensors_are_those_of_the_targets_attention(device: str, from_processor: bool, fused: bool) -> None:
+    profile = Profile(
+        OPS.conform(make_ops(*ATTENTION), "toy"),
+        Workload(name="toy", framework="PyTorch 2.3", batch_size=2),
+        None,
+        "toy",
+    )
+    plan = RunPlan("toy", batch=16)
+    held = work_on_target(profile, plan, load_device(device), from_processor=from_processor).held
+    assert held["operator"].tolist() == (["attention"] if fused else ["host", "gemm", "gemm"])
+    assert held["shapes"].iloc[0].startswith("16x4x16x8;" if fused else "2x4x16x8;")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from estimator.core.types import Integers
+from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import (
     Call,
     Work,
@@ -49,6 +49,15 @@ def mark_layers(trace: Trace, nest: Nesting) -> Integers:
         layer[gradients], mark[row] = row, len(gradients) > 0
     layer = spread_inside(layer, nest.parent, NO_LAYER)
     return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark)
+
+
+def are_trained_layers(kind: Integers, mark: Integers) -> Flags:
+    """Which ops are layers of which the backward pass has gradients, by their kinds and what :func:`mark_layers` gives.
+
+    Autograd numbers the ops inside of them, not the layers.
+    """
+    trained: Flags = mark == MARKS * kind + 1
+    return trained
 
 
 def describe_part(call: Call, kind: int, mark: int, work: Work) -> Work:

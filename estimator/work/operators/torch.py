@@ -16,7 +16,7 @@ IN_PLACE = r"aten::\w+_"  # writes its first operand
 OWN = "aten::"  # begins the names of PyTorch's own ops
 INTO_OPERAND = re.compile(r"aten::(?!_|copy_)\w+[^_]_")  # ops that write into their first operand
 COPY = re.compile(r"aten::(copy_|_to_copy|clone|contiguous)")
-RECURRENT_LAYER = re.compile(r"aten::(_cudnn|miopen|mkldnn)_rnn(_layer)?")
+RECURRENT_LAYER = re.compile(r"aten::((_cudnn|miopen|mkldnn)_rnn(_layer)?|gru|lstm|rnn_tanh|rnn_relu)")
 KEPT = {  # by a part of the name: what ops keep for their gradients, where it is not what their operator keeps
     "pool2d_with_indices": "operand indices",  # of the largest elements, in whole numbers
     "aten::clamp_min": "result",  # which aten::relu calls

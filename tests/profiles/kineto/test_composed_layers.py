@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from tests.profiles.kineto.events import Event, event, kernel, launch, read
 from tests.profiles.kineto.test_autograd import MM, op
@@ -121,6 +122,15 @@ def test_attention_without_a_kernel_of_its_own_is_a_layer(tmp_path: Path) -> Non
     assert (mark, others) == ("dispatch=1", ["trained=1", "causal=1"])
     parts = ops[ops["attributes"].eq(f"part_of_layer={number}")]["phase"]
     assert parts.value_counts().to_dict() == {"backward": 3, "forward": 2}
+
+
+@pytest.mark.parametrize(("backward", "place"), [(BACKWARD, "1"), (BACKWARD[-2:], None)])
+def test_a_layer_with_gradients_has_a_place_among_what_keeps_tensors(
+    tmp_path: Path, backward: tuple[Event, ...], place: str | None
+) -> None:
+    ops = read(tmp_path, BEFORE, attention("True"), *INSIDE[1:], BEHIND, *backward).ops
+    (found,) = ops[ops["op"].str.endswith("attention_math")]["places"].to_numpy(dtype=object, na_value=None)
+    assert found == place
 
 
 def test_attention_that_sees_all_keys_has_no_mask(tmp_path: Path) -> None:
