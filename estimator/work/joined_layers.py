@@ -1,16 +1,17 @@
 """Layers that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
 
 PyTorch calls cuDNN or MIOpen for a recurrent layer on a GPU: one op for all steps of the sequence (ATen,
-native/RNN.cpp). It fuses attention there, with dropout too (ATen, native/transformers/cuda/sdp_utils.cpp). The profile
-marks the layer and the ops that are its parts, with the number of the kind of layer. Parts get no calls and no work. A
-row is added for each layer of a stack and each direction, or for attention: forward and, where it has gradients,
-backward.
+native/RNN.cpp). It fuses attention there, with dropout too (ATen, native/transformers/cuda/sdp_utils.cpp), and dropout
+by itself (ATen, native/cuda/Dropout.cu). The profile marks the layer and the ops that are its parts, with the number of
+the kind of layer. Parts get no calls and no work. A row is added for each layer of a stack and each direction, or for
+attention or dropout: forward and, where it has gradients, backward.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -20,27 +21,41 @@ from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
 from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
-from estimator.work.attention import OPERATORS, read_attention
-from estimator.work.attention import Layer as Attention
+from estimator.work.attention import OPERATORS as ATTENTION
+from estimator.work.attention import Layer, read_attention
+from estimator.work.operators import operator_of
 from estimator.work.shapes import has_attribute
 from estimator.work.transformed import Transformed
 
 LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the kind of layer
 PASSES = ("forward", "backward")
-ATTENTION = dict(zip(PASSES, OPERATORS, strict=True))
+DROPOUT = ("dropout", "dropout_grad")  # operators of both passes
 DISPATCH = r"(?:^|;)dispatch=1(?=;|$)"  # attribute of a row whose work has rows of its own
 TRAINED = "trained=1"  # attribute of layers with gradients
 Sizes = dict[str, int | str]
 
 
-def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.0) -> Transformed:
+@dataclass(frozen=True)
+class Fused:
+    """A layer that a library runs as one op of each pass: its operators and its work, forward and backward."""
+
+    operators: tuple[str, str]
+    work: tuple[Layer, Layer]
+
+
+def join_layers(
+    work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.0, compiled: bool = False
+) -> Transformed:
     """WORK whose layers of many ops are one op each; WORK itself unless they run ``by_library``.
 
     Args:
         by_library: Whether the target's framework has a library for them.
         batch_ratio: The target's batch over that of the profile: each layer has so many times the sequences.
+        compiled: Whether a compiler fuses element-wise ops: dropout then stays as it ran, to be fused with others.
     """
     kind, part = _layers_and_parts(work)
+    if compiled:
+        kind = kind.mask([operator_of("", op_type) == DROPOUT[0] for op_type in work["op_type"].fillna("")])
     if not by_library or kind.isna().all():
         return Transformed(work, changed=False)
     sized = {row: sizes for row in work.index[kind.notna()] if (sizes := _sizes_of(work.loc[[row]]))}
@@ -55,7 +70,8 @@ def join_layers(work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.
     out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), pd.concat(added))
     calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
     text = (
-        "{:,.0f} ops of recurrent layers or attention are {:,.0f} of the target's library, one for each pass of a layer"
+        "{:,.0f} ops of recurrent layers, attention or dropout are {:,.0f} of the target's library, one for each pass "
+        "of a layer"
     )
     return Transformed(out, changed=True, notes=(Note("layers-joined", text.format(*calls)), *unknown))
 
@@ -78,9 +94,11 @@ def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     return Transformed(joined[~part.isin(kind[rows])].reset_index(drop=True), changed=True)
 
 
-def _operator(pass_: str, sizes: Sequence[Sizes] | Attention) -> str:
-    """The operator of a layer's pass."""
-    return ATTENTION[pass_] if isinstance(sizes, Attention) else f"recurrent{SUFFIXES['recurrent'][pass_]}"
+def _operator(name: str, sizes: Sequence[Sizes] | Fused) -> str:
+    """The operator of a layer's pass of this name."""
+    if isinstance(sizes, Fused):
+        return sizes.operators[PASSES.index(name)]
+    return f"recurrent{SUFFIXES['recurrent'][name]}"
 
 
 def _layers_and_parts(work: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
@@ -89,10 +107,20 @@ def _layers_and_parts(work: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     return kind, part
 
 
-def _sizes_of(layer: pd.DataFrame) -> Sequence[Sizes] | Attention | None:
-    """The work of attention, or the sizes of a recurrent stack; None where the operands do not give them."""
-    attention = read_attention(shapes.parse_ops(layer, None).ops[0])
-    return attention or stack_of(layer["shapes"].iloc[0]) or None
+def _sizes_of(layer: pd.DataFrame) -> Sequence[Sizes] | Fused | None:
+    """The work of a layer, or the sizes of a recurrent stack; None where the operands do not give them."""
+    op = shapes.parse_ops(layer, None).ops[0]
+    if attention := read_attention(op):
+        return Fused(ATTENTION, (attention, attention.gradients()))
+    if op.type_rule.operator == DROPOUT[0]:
+        return _dropout(op)
+    return stack_of(layer["shapes"].iloc[0]) or None
+
+
+def _dropout(op: shapes.Op) -> Fused | None:
+    """The work of a dropout: it reads and writes its operand; backward it reads the mask too."""
+    size = shapes.elements(op.operands)
+    return Fused(DROPOUT, (Layer(size, 2.0 * size), Layer(size, 3.0 * size))) if size else None
 
 
 def _product_formats(work: pd.DataFrame, kind: pd.Series, part: pd.Series) -> pd.Series:
@@ -141,26 +169,23 @@ def stack_of(text: str) -> list[Sizes]:
     return [{"cell": cell, **sizes, "input_width": a[1]} for cell, (a, _) in zip(cells, pairs, strict=True)]
 
 
-def _kernels(
-    layer: pd.DataFrame, sizes: Sequence[Sizes] | Attention, batch_ratio: float, *, trains: bool
-) -> pd.DataFrame:
+def _kernels(layer: pd.DataFrame, sizes: Sequence[Sizes] | Fused, batch_ratio: float, *, trains: bool) -> pd.DataFrame:
     """The rows of one layer's library calls, forward and, where it ``trains``, backward."""
-    if isinstance(sizes, Attention):
-        return _of_attention(layer, sizes, batch_ratio, trains=trains)
+    if isinstance(sizes, Fused):
+        return _of_fused(layer, sizes, batch_ratio, trains=trains)
     return _of_stack(layer, sizes, batch_ratio, trains=trains)
 
 
-def _of_attention(layer: pd.DataFrame, attention: Attention, batch_ratio: float, *, trains: bool) -> pd.DataFrame:
-    """The rows of attention."""
+def _of_fused(layer: pd.DataFrame, fused: Fused, batch_ratio: float, *, trains: bool) -> pd.DataFrame:
+    """The rows of a layer that is one op of each pass."""
     samples = batch_ratio * layer["calls"]
-    work = dict(zip(PASSES, (attention, attention.gradients()), strict=True))
     return pd.concat(
         _of_pass(
-            layer, name, _operator(name, attention),
-            flop=samples * work[name].flop,
-            bytes=samples * work[name].elements * itemsizes(layer["precision"]),
+            layer, name, operator,
+            flop=samples * work.flop,
+            bytes=samples * work.elements * itemsizes(layer["precision"]),
         )
-        for name in _passes(trains=trains)
+        for name, operator, work in zip(_passes(trains=trains), fused.operators, fused.work, strict=False)
     )  # fmt: skip
 
 
@@ -178,7 +203,7 @@ def _of_stack_pass(ops: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
     """The rows of recurrent layers of these sizes, all in one pass."""
     name = str(sizes["pass"].iloc[0])
     flop, bytes_ = (amount * ops["calls"] for amount in amounts_of(sizes))
-    return _of_pass(ops, name, f"recurrent{SUFFIXES['recurrent'][name]}", **sizes, flop=flop, bytes=bytes_)
+    return _of_pass(ops, name, _operator(name, ()), **sizes, flop=flop, bytes=bytes_)
 
 
 def _passes(*, trains: bool) -> tuple[str, ...]:

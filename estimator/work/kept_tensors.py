@@ -22,10 +22,11 @@ from estimator.work.casts import moved_sizes
 from estimator.work.operators import is_variable, torch
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.result_sizes import written_elements
-from estimator.work.saved_tensors import ForwardOp, backward_moments, forward_moments, saved_tensors
+from estimator.work.saved_tensors import FACTORS, ForwardOp, backward_moments, forward_moments, saved_tensors
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
+NUMBER = "number"  # attribute: 1 where an operand has no dimensions, 0 where one has a single element
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
@@ -105,7 +106,7 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
     for row in rows.tolist():
         call, operator = parsed.ops[parsed.codes[row]], str(work["operator"].iloc[row])
         op = ForwardOp(
-            keeps=_keeps(operator, types[row]),
+            keeps=_keeps(operator, types[row], call),
             operands=operands[row],
             itemsizes=(float(read[row]), float(written[row])),
             result=int(results[row]),
@@ -139,11 +140,13 @@ def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
     return replace(described, flags=reserve, weights=0.0, is_bare=False)
 
 
-def _keeps(operator: object, op_type: str) -> str:
-    """What an op keeps, in words of kept_tensors.csv."""
+def _keeps(operator: str, op_type: str, op: shapes.Op) -> str:
+    """What an op keeps, in words of kept_tensors.csv; nothing for a factor that is a number, which has no gradient."""
+    if operator in FACTORS and op.attributes.get(NUMBER) == "1":
+        return ""
     if rule := [keeps for name, keeps in torch.KEPT.items() if name in op_type]:
         return rule[0]
-    return kept_by_operator().get(str(operator), "")
+    return kept_by_operator().get(operator, "")
 
 
 def _flags(op: shapes.Op) -> int:
@@ -154,7 +157,7 @@ def _flags(op: shapes.Op) -> int:
 def _factor(op: shapes.Op) -> int:
     """Elements of the smaller operand of two, where it is a scalar or has several dimensions; a vector is a weight."""
     known = [shape for shape in op.operands if shape]
-    if len(known) != 2:
+    if len(known) != 2 or op.attributes.get(NUMBER) == "0":
         return 0
     small, large = sorted(known, key=math.prod)
     is_vector = sum(size != 1 for size in small) == 1

@@ -69,6 +69,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
         merged.work,
         by_library=by_layer,
         batch_ratio=(plan.batch or 1) / (workload.batch_size or 1) if resized.changed else 1.0,
+        compiled=folded,
     )
     joined_updates = join_updates(joined_layers.work, tensors_of_update(workload, target) if from_processor else 1)
     separate = from_processor and has_separate_biases(workload, target)

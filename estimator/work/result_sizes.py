@@ -33,15 +33,17 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
         elif classes[row] == "attention" and known:
             results[row] = math.prod(known[0])  # as the queries
         elif classes[row] == "embedding" and len(known) > 1:
-            results[row] = _gathered(known)
+            results[row] = _looked_up(str(work["operator"].iloc[row]), known)
         elif str(work["operator"].iloc[row]) == "concatenate":
             results[row] = sum(map(math.prod, known))
     return _of_products(work, results)
 
 
-def _gathered(known: list[shapes.Shape]) -> int:
-    """Elements that a look-up writes: its third operand, else one row of the table for each index."""
-    return math.prod(known[2]) if len(known) > 2 else math.prod(known[1]) * math.prod(known[0][1:])
+def _looked_up(operator: str, known: list[shapes.Shape]) -> int:
+    """Elements of a look-up's result: one or a row for each index, or the whole that it scatters into."""
+    if operator == "pick":
+        return math.prod(known[1])
+    return math.prod(known[0]) if operator == "scatter" else math.prod(known[1]) * math.prod(known[0][1:])
 
 
 def _read_next(parsed: shapes.ParsedOps, row: int, shape: shapes.Shape) -> int:

@@ -102,7 +102,7 @@ def test_layers_of_unknown_sizes_stay_with_a_note() -> None:
     assert not found.changed
     both = join_layers(count_work(make_ops(projected, part, *OPS), TOY).work, by_library=True)
     assert [note.code for note in both.notes] == ["layers-joined", "layers-apart"]
-    assert both.notes[0].text.startswith("9 ops of recurrent layers or attention are 8 of")
+    assert both.notes[0].text.startswith("9 ops of recurrent layers, attention or dropout are 8 of")
     assert both.work["calls"].tolist()[:2] == [3, 6]
 
 
@@ -149,6 +149,39 @@ def test_attention_of_unknown_operands_stays_op_by_op() -> None:
     found = join_layers(work, by_library=True)
     assert not found.changed
     assert [note.code for note in found.notes] == ["layers-apart"]
+
+
+DROPOUTS: tuple[dict[str, object], ...] = (
+    {"op_type": "aten::dropout", "shapes": "2x16", "attributes": LAYER, "phase": "forward", "calls": 3.0},
+    {**PART, "op_type": "aten::bernoulli_", "shapes": "2x16", "phase": "forward", "calls": 3.0},
+    {**PART, "op_type": "aten::mul", "shapes": "2x16;2x16", "phase": "forward", "calls": 3.0},
+    {**PART, "op_type": "aten::mul", "shapes": "2x16;2x16", "phase": "backward", "calls": 3.0},
+)
+
+
+def test_dropout_is_an_op_of_either_pass() -> None:
+    before, added = joined(*DROPOUTS, batch_ratio=2.0)
+    columns = ["op", "operator", "op_class", "phase", "calls", "flop", "bytes"]
+    numbers = 2 * 3 * 2 * 16  # twice the batch
+    assert before["calls"].tolist() == [3, 0, 0, 0]
+    assert added[columns].to_numpy().tolist() == [
+        ["op0 forward", "dropout", "elementwise", "forward", 3, numbers, 2 * 4 * numbers],
+        ["op0 backward", "dropout_grad", "elementwise", "backward", 3, numbers, 3 * 4 * numbers],
+    ]
+
+
+def test_a_compiler_fuses_the_ops_of_dropout_with_others() -> None:
+    work = count_work(make_ops(*DROPOUTS, *ATTENTION), TOY).work
+    found = join_layers(work, by_library=True, compiled=True)
+    assert found.work["operator"].iloc[len(work) :].tolist() == ["attention", "attention_grad"]
+    assert [note.code for note in found.notes] == ["layers-joined"]
+    assert not join_layers(work.iloc[: len(DROPOUTS)], by_library=True, compiled=True).changed
+
+
+def test_for_its_tensors_dropout_keeps_a_mask_of_bytes() -> None:
+    held = join_in_place(count_work(make_ops(*DROPOUTS[:3]), TOY).work, by_library=True).work
+    assert held["operator"].tolist() == ["dropout"]
+    assert kept_tensors(held, TOY).activations.tolist() == [3 * 2 * 16]
 
 
 def test_for_its_tensors_attention_is_one_op_in_the_place_of_its_parts() -> None:

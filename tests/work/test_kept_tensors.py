@@ -52,6 +52,19 @@ def test_attention_keeps_queries_keys_values_and_its_result(key_width: int, key:
     assert kept(*products, attention) == 4 * 128 * (16 + 8 + 2 * key_width + 8)
 
 
+@pytest.mark.parametrize(("number", "tensors"), [("1", 1), ("0", 2), (None, 1)])
+@pytest.mark.parametrize("op_type", ["aten::mul", "aten::div"])
+def test_a_factor_that_is_a_number_keeps_nothing(op_type: str, number: str | None, tensors: int) -> None:
+    """A weight of one element keeps the other factor; without the attribute it is taken for a number."""
+    attributes = [None, None if number is None else f"number={number}"]
+    assert kept(PRODUCT, (op_type, "8x16;1"), attributes=attributes) == tensors * SIZE * 4
+
+
+def test_the_casts_of_numbers_do_not_make_others_tensors() -> None:
+    ops = [PRODUCT, ("aten::mul", "8x16;1"), ("aten::_to_copy", "1"), ("aten::mul", "8x16;1"), ("aten::_to_copy", "1")]
+    assert kept(*ops, attributes=[None, "number=1", None, "number=1", None]) == SIZE * 4
+
+
 @pytest.mark.parametrize(
     ("op_type", "shapes", "layers"),
     [

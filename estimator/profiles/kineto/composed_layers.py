@@ -1,13 +1,16 @@
-"""Layers of a Kineto trace that ran op by op: recurrent ones and attention. Which ops are parts of which layer.
+"""Layers of a Kineto trace that ran op by op: recurrent ones, attention and dropout. Which ops are parts of which.
 
 PyTorch's ``aten::gru`` calls some ten ops for each step of the sequence, unless its processor's library has the layer.
 A processor has no fused attention with dropout, or with a mask that is trained: products and a softmax stand for it.
+Nor has it a fused dropout: it draws a mask, scales it, and multiplies.
 Ops of the forward pass lie inside the layer. Those of the backward pass tell the number that autograd gave to the op of
 the forward pass; the layer's numbers run from its own to that of the next op (torch/csrc/autograd/function.h). Layers
 of equal operands are of one kind.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -26,9 +29,11 @@ from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 ATTENTION = "_scaled_dot_product_attention_math"
+DROPOUT, DRAW = "aten::dropout", "bernoulli"  # PyTorch fuses no dropout in place
 LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu", ATTENTION)
 BY_LIBRARY = ("mkldnn_rnn_layer", "_cudnn_rnn", "miopen_rnn")  # the layer as one op, which it calls
 NO_LAYER = -1
+LAST = np.iinfo(np.int64).max
 MARKS = 2  # each kind of layer has two numbers: the second one is that of layers with gradients
 
 
@@ -36,19 +41,28 @@ def mark_layers(trace: Trace, nest: Nesting) -> Integers:
     """For each op MARKS times the kind of the layer that it is, or is a part of, and one more for a layer of which the
     backward pass has gradients; NO_LAYER for all others.
     """
-    is_layer = are_calls(trace, lambda call: base_name(call.name) in LAYERS)
-    layer = np.where(is_layer, np.arange(len(is_layer)), NO_LAYER)
-    if not is_layer.any():
+    layer = _layers(trace, nest)
+    if (layer == NO_LAYER).all():
         return layer
-    layer = spread_inside(layer, nest.parent, NO_LAYER)
-    by_library = are_calls(trace, lambda call: base_name(call.name) in BY_LIBRARY)
-    layer[np.isin(layer, layer[by_library])] = NO_LAYER
     mark = np.zeros(len(layer), dtype=np.int64)
-    for row in np.unique(layer[layer != NO_LAYER]):
-        gradients = _gradients_of(row, trace, nest)
+    for row, gradients in _gradients(np.unique(layer[layer != NO_LAYER]), trace, nest):
         layer[gradients], mark[row] = row, len(gradients) > 0
     layer = spread_inside(layer, nest.parent, NO_LAYER)
     return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark)
+
+
+def _layers(trace: Trace, nest: Nesting) -> Integers:
+    """The row of the layer that each op of the forward pass is, or is inside; NO_LAYER for others."""
+    is_dropout = are_calls(trace, lambda call: call.name == DROPOUT)
+    is_layer = is_dropout | are_calls(trace, lambda call: base_name(call.name) in LAYERS)
+    inside = spread_inside(np.where(is_layer, np.arange(len(is_layer)), NO_LAYER), nest.parent, NO_LAYER)
+    is_outer = is_layer & ~((nest.parent >= 0) & (inside[nest.parent] != NO_LAYER))
+    layer = spread_inside(np.where(is_outer, np.arange(len(is_layer)), NO_LAYER), nest.parent, NO_LAYER)
+    by_library = are_calls(trace, lambda call: base_name(call.name) in BY_LIBRARY)
+    draws = are_calls(trace, lambda call: base_name(call.name) == DRAW)
+    drops_nothing = np.setdiff1d(np.flatnonzero(is_dropout), layer[draws])
+    layer[np.isin(layer, layer[by_library]) | np.isin(layer, drops_nothing)] = NO_LAYER
+    return layer
 
 
 def are_trained_layers(kind: Integers, mark: Integers) -> Flags:
@@ -81,14 +95,26 @@ def _joined(*attributes: str | None) -> str:
     return ";".join(filter(None, attributes))
 
 
-def _gradients_of(row: int, trace: Trace, nest: Nesting) -> Integers:
-    """The ops of the backward pass that a layer's ops are the forward pass of."""
+def _gradients(layers: Integers, trace: Trace, nest: Nesting) -> Iterator[tuple[int, Integers]]:
+    """Yield each layer's row and the ops of the backward pass that its ops are the forward pass of."""
     ops, number = trace.ops, trace.ops["sequence"]
-    if number[row] == ABSENT:
-        return np.empty(0, dtype=np.int64)
-    behind = ops["start"] >= ops["start"][row] + ops["duration"][row]
-    after = (ops["lane"] == ops["lane"][row]) & behind
+    end = ops["start"] + ops["duration"]
+    back = np.flatnonzero(nest.phase == BACK)
+    back = back[np.argsort(number[back], kind="stable")]
+    for lane in np.unique(ops["lane"][layers]):
+        on_lane = layers[(ops["lane"][layers] == lane) & (number[layers] != ABSENT)]
+        last = _next_numbers(lane, end[on_lane], trace)
+        ranges = np.searchsorted(number[back], (number[on_lane], last))
+        for row, first, behind in zip(on_lane.tolist(), *ranges.tolist(), strict=True):
+            gradients = back[first:behind]
+            yield row, gradients[ops["start"][gradients] >= end[row]]
+
+
+def _next_numbers(lane: int, times: Integers, trace: Trace) -> Integers:
+    """The least number that autograd gives to ops of a lane from each of these times on; LAST without any."""
+    ops, number = trace.ops, trace.ops["sequence"]
     is_gradient = are_calls(trace, lambda call: bool(BACKWARD.search(call.name)))  # others are computed again
-    following = number[after & ~is_gradient & (number != ABSENT)]
-    end = following.min() if len(following) else np.inf
-    return np.flatnonzero((nest.phase == BACK) & behind & (number >= number[row]) & (number < end))
+    rows = np.flatnonzero((ops["lane"] == lane) & ~is_gradient & (number != ABSENT))
+    rows = rows[np.argsort(ops["start"][rows], kind="stable")]
+    least = np.minimum.accumulate(np.append(number[rows], LAST)[::-1])[::-1]
+    return np.asarray(least[np.searchsorted(ops["start"][rows], times)])

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from estimator.core.number_formats import known_format
 from estimator.profiles.kineto.arguments import (
     LARGEST,
     Call,
+    Tensor,
     Work,
     base_name,
     is_list,
@@ -77,7 +79,7 @@ def largest(dims: bytes) -> int:
 def _other(dims: bytes, types: bytes) -> tuple[Work]:
     """The work of an op that is no product or convolution, or whose arguments are unknown."""
     tensors = [tensor for argument in read_arguments(Call("", dims, types)) for tensor in non_scalars(argument)]
-    return (Work(shapes_text(tensors), _lists(dims), read_precision(types)),)
+    return (Work(shapes_text(tensors), _lists(dims) or _number(tensors), read_precision(types)),)
 
 
 def _cast(types: bytes) -> str | None:
@@ -85,6 +87,14 @@ def _cast(types: bytes) -> str | None:
     to, source, *_ = [*read_list(types), "", ""]
     formats = [known_format(str(name)) or "other" for name in (source, to)]
     return f"from={formats[0]};to={formats[1]}" if to != source and "" not in (to, source) else None
+
+
+def _number(tensors: Sequence[Tensor]) -> str | None:
+    """``number=1`` where an operand has no dimensions, as the factor of a scaling; ``number=0`` where one has a single
+    element, as a weight may have.
+    """
+    single = [tensor for tensor in tensors if tensor.dims == (1,)]
+    return f"number={int(any(tensor.is_number for tensor in single))}" if single else None
 
 
 def _lists(dims: bytes) -> str | None:

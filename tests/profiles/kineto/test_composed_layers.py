@@ -1,4 +1,4 @@
-"""Which ops of a trace of a processor are parts of a recurrent layer or of attention."""
+"""Which ops of a trace of a processor are parts of a recurrent layer, of attention or of dropout."""
 
 from pathlib import Path
 from typing import Any
@@ -135,3 +135,50 @@ def test_a_layer_with_gradients_has_a_place_among_what_keeps_tensors(
 
 def test_attention_that_sees_all_keys_has_no_mask(tmp_path: Path) -> None:
     assert "causal" not in "".join(attributes(tmp_path, BEFORE, attention("False"), *INSIDE[1:], BEHIND))
+
+
+def dropout(ts: float, sequence: int, name: str = "aten::dropout", dur: float = 8) -> tuple[Event, ...]:
+    """A dropout in training."""
+    inside = ("aten::bernoulli_", "aten::div_", "aten::mul")
+    return (
+        op(name, ts, sequence, dur, **STATE),
+        *(op(each, ts + 1 + 2 * place, sequence, 1, **STATE) for place, each in enumerate(inside)),
+    )
+
+
+def test_dropout_that_draws_is_a_layer(tmp_path: Path) -> None:
+    idle = op("aten::dropout", 45, 7, 2, **STATE)  # in inference, or of nothing
+    ops = read(tmp_path, BEFORE, *dropout(10, 5), idle, BEHIND, *gradient(60, "MulBackward0", 5)).ops
+    found = ops.set_index("op")["attributes"].fillna("")
+    marks = found["aten::dropout"].sort_values().tolist()
+    number = marks[1].split("=")[-2].split(";")[0]
+    assert marks[1] == f"dispatch=1;layer={number};trained=1"
+    assert "layer" not in marks[0]
+    parts = found[found == f"part_of_layer={number}"].index
+    assert sorted(parts.str.split("::").str[-1]) == sorted(
+        ["bernoulli_", "div_", "mul", "evaluate_function: MulBackward0", "neg"]
+    )
+
+
+def test_dropout_in_place_runs_op_by_op_everywhere(tmp_path: Path) -> None:
+    found = attributes(tmp_path, BEFORE, *dropout(10, 5, "aten::dropout_"), BEHIND)
+    assert not found.str.contains("layer=").any()
+
+
+def test_dropout_inside_of_attention_is_a_part_of_it(tmp_path: Path) -> None:
+    found = attributes(tmp_path, BEFORE, attention("False"), *dropout(12, 5), BEHIND)
+    number = found["aten::_scaled_dot_product_attention_math"].split(";layer=")[1]
+    assert (found[["aten::dropout", "aten::bernoulli_", "aten::mul"]] == f"part_of_layer={number}").all()
+
+
+def test_layers_have_the_gradients_of_their_own_numbers(tmp_path: Path) -> None:
+    """Up to that of the next op of the forward pass."""
+    forward = (*dropout(10, 5), *dropout(20, 6), *dropout(30, 8), op("aten::mm", 50, 9, **MM))
+    nodes = [("MulBackward0", 8), ("Sixth", 6), ("Seventh", 7), ("MmBackward0", 9)]
+    backward = [each for place, node in enumerate(nodes) for each in gradient(60 + 10 * place, *node)]
+    ops = read(tmp_path, BEFORE, *forward, *backward).ops
+    found = ops.assign(name=ops["op"].str.split(": ").str[-1]).set_index("name")["attributes"].fillna("")
+    is_part = found[[name for name, _ in nodes]].str.contains("part_of_layer")
+    assert is_part.tolist() == [True, True, True, False]
+    calls = ops[ops["attributes"].str.endswith("trained=1", na=False)]["calls"]
+    assert calls.tolist() == [2]

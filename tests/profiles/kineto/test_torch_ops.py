@@ -41,3 +41,20 @@ def test_shapes_and_count_of_tensor_lists(
     assert len((work.shapes or "").split(";")) == max(shapes, 1)
     assert (work.shapes is None) == (shapes == 0)
     assert work.attributes == attributes
+
+
+@pytest.mark.parametrize(
+    ("dims", "types", "attributes"),
+    [
+        ([SQUARE, []], ["float", "double"], "number=1"),
+        ([SQUARE, [1]], ["float", "float"], "number=0"),
+        ([SQUARE, [64]], ["float", "float"], None),
+        ([SQUARE, []], ["float", "Scalar"], None),
+        ([SQUARE, []], [], None),  # nothing tells whether it is a tensor
+    ],
+)
+def test_numbers_and_weights_of_one_element_differ(
+    dims: list[object], types: list[str], attributes: str | None
+) -> None:
+    (work,) = describe(Call("aten::mul", json.dumps(dims).encode(), json.dumps(types).encode()))
+    assert work.attributes == attributes
