@@ -10,7 +10,7 @@ attention or dropout: forward and, where it has gradients, backward.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -18,12 +18,12 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, class_of
 from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
+from estimator.core.schema import numbers
 from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
 from estimator.work.attention import OPERATORS as ATTENTION
 from estimator.work.attention import Layer, read_attention
-from estimator.work.operators import operator_of
 from estimator.work.shapes import has_attribute
 from estimator.work.transformed import Transformed
 
@@ -33,6 +33,7 @@ DROPOUT = ("dropout", "dropout_grad")  # operators of both passes
 DISPATCH = r"(?:^|;)dispatch=1(?=;|$)"  # attribute of a row whose work has rows of its own
 TRAINED = "trained=1"  # attribute of layers with gradients
 Sizes = dict[str, int | str]
+Stack = Sequence[Sizes]
 
 
 @dataclass(frozen=True)
@@ -43,31 +44,24 @@ class Fused:
     work: tuple[Layer, Layer]
 
 
-def join_layers(
-    work: pd.DataFrame, *, by_library: bool, batch_ratio: float = 1.0, compiled: bool = False
-) -> Transformed:
-    """WORK whose layers of many ops are one op each; WORK itself unless they run ``by_library``.
-
-    Args:
-        by_library: Whether the target's framework has a library for them.
-        batch_ratio: The target's batch over that of the profile: each layer has so many times the sequences.
-        compiled: Whether a compiler fuses element-wise ops: dropout then stays as it ran, to be fused with others.
+def join_layers(work: pd.DataFrame, *, by_library: bool) -> Transformed:
+    """WORK whose layers of many ops are one op each; WORK itself unless they run ``by_library``: by a library that the
+    target's framework has for them. At another batch a layer grows as its parts do.
     """
     kind, part = _layers_and_parts(work)
-    if compiled:
-        kind = kind.mask([operator_of("", op_type) == DROPOUT[0] for op_type in work["op_type"].fillna("")])
     if not by_library or kind.isna().all():
         return Transformed(work, changed=False)
-    sized = {row: sizes for row in work.index[kind.notna()] if (sizes := _sizes_of(work.loc[[row]]))}
+    sized = _sized(work, kind)
     unknown = _unknown_notes(work[kind.notna() & ~kind.isin(kind[list(sized)])])
     if not sized:
         return Transformed(work, changed=False, notes=unknown)
     parts = part.isin(kind[list(sized)])
+    growth = kind.map(pd.Series(numbers(work, "growth"), work.index).groupby(part).max()).fillna(1.0)
+    layers = work.assign(precision=_product_formats(work, kind, part), growth=growth)
     backward = set(part[work["phase"].eq("backward").fillna(False)])
-    layers = work.assign(precision=_product_formats(work, kind, part))
     trained = pd.Series(has_attribute(work, TRAINED), work.index) & kind.isin(backward)
-    added = [_kernels(layers.loc[[row]], sizes, batch_ratio, trains=trained[row]) for row, sizes in sized.items()]
-    out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), pd.concat(added))
+    added = pd.concat(_kernels(layers, sized, trained))
+    out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), added)
     calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
     text = (
         "{:,.0f} ops of recurrent layers, attention or dropout are {:,.0f} of the target's library, one for each pass "
@@ -82,8 +76,7 @@ def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     The op stands where the layer stood, and has no FLOP and bytes; the layer's parts are left out.
     """
     kind, part = _layers_and_parts(work)
-    layers = work[kind.notna()] if by_library else work.iloc[:0]
-    sized = {row: sizes for row in layers.index if (sizes := _sizes_of(work.loc[[row]]))}
+    sized = _sized(work, kind) if by_library else {}
     if not sized:
         return Transformed(work, changed=False)
     rows, joined = list(sized), work.copy()
@@ -94,7 +87,7 @@ def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     return Transformed(joined[~part.isin(kind[rows])].reset_index(drop=True), changed=True)
 
 
-def _operator(name: str, sizes: Sequence[Sizes] | Fused) -> str:
+def _operator(name: str, sizes: Stack | Fused) -> str:
     """The operator of a layer's pass of this name."""
     if isinstance(sizes, Fused):
         return sizes.operators[PASSES.index(name)]
@@ -107,14 +100,21 @@ def _layers_and_parts(work: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     return kind, part
 
 
-def _sizes_of(layer: pd.DataFrame) -> Sequence[Sizes] | Fused | None:
+def _sized(work: pd.DataFrame, kind: pd.Series) -> dict[Hashable, Stack | Fused]:
+    """What each layer computes, by its row, where the operands tell."""
+    layers = work[kind.notna()]
+    parsed = shapes.parse_ops(layers, None)
+    found = (_sizes_of(parsed.ops[code], text) for code, text in zip(parsed.codes, layers["shapes"], strict=True))
+    return {row: sizes for row, sizes in zip(layers.index, found, strict=True) if sizes}
+
+
+def _sizes_of(op: shapes.Op, text: object) -> Stack | Fused | None:
     """The work of a layer, or the sizes of a recurrent stack; None where the operands do not give them."""
-    op = shapes.parse_ops(layer, None).ops[0]
     if attention := read_attention(op):
         return Fused(ATTENTION, (attention, attention.gradients()))
     if op.type_rule.operator == DROPOUT[0]:
         return _dropout(op)
-    return stack_of(layer["shapes"].iloc[0]) or None
+    return stack_of(text if isinstance(text, str) else "") or None
 
 
 def _dropout(op: shapes.Op) -> Fused | None:
@@ -149,7 +149,7 @@ def stack_of(text: str) -> list[Sizes]:
     weights of the input and those of the state; and biases. The input's product of sizes tells the steps. A packed
     input has two dimensions, and behind it a number of sequences for each step: they are then those of a mean step.
     """
-    known = [shape for shape in shapes.read_shapes(text if isinstance(text, str) else "", None) if shape and all(shape)]
+    known = [shape for shape in shapes.read_shapes(text, None) if shape and all(shape)]
     packed = [len(shape) for shape in known[:3]] == [2, 1, 3]
     if packed:
         (count, width), (steps,), *others = known
@@ -169,48 +169,43 @@ def stack_of(text: str) -> list[Sizes]:
     return [{"cell": cell, **sizes, "input_width": a[1]} for cell, (a, _) in zip(cells, pairs, strict=True)]
 
 
-def _kernels(layer: pd.DataFrame, sizes: Sequence[Sizes] | Fused, batch_ratio: float, *, trains: bool) -> pd.DataFrame:
-    """The rows of one layer's library calls, forward and, where it ``trains``, backward."""
-    if isinstance(sizes, Fused):
-        return _of_fused(layer, sizes, batch_ratio, trains=trains)
-    return _of_stack(layer, sizes, batch_ratio, trains=trains)
+def _kernels(
+    layers: pd.DataFrame, sized: Mapping[Hashable, Stack | Fused], trained: pd.Series
+) -> Iterator[pd.DataFrame]:
+    """Yield the rows of the layers' library calls: forward and, of those that are ``trained``, backward."""
+    fused = {row: sizes for row, sizes in sized.items() if isinstance(sizes, Fused)}
+    for place, name in enumerate(PASSES):
+        rows = [row for row in fused if name == "forward" or trained[row]]
+        if rows:
+            yield _of_fused(layers.loc[rows], name, [fused[row] for row in rows], place)
+    for row, stack in sized.items():
+        if not isinstance(stack, Fused):
+            for name in PASSES[: 2 if trained[row] else 1]:
+                yield _of_stack(layers.loc[[row]], stack, name)
 
 
-def _of_fused(layer: pd.DataFrame, fused: Fused, batch_ratio: float, *, trains: bool) -> pd.DataFrame:
-    """The rows of a layer that is one op of each pass."""
-    samples = batch_ratio * layer["calls"]
-    return pd.concat(
-        _of_pass(
-            layer, name, operator,
-            flop=samples * work.flop,
-            bytes=samples * work.elements * itemsizes(layer["precision"]),
-        )
-        for name, operator, work in zip(_passes(trains=trains), fused.operators, fused.work, strict=False)
+def _of_fused(layers: pd.DataFrame, name: str, fused: Sequence[Fused], place: int) -> pd.DataFrame:
+    """The rows of layers that are one op of each pass."""
+    samples, work = layers["calls"] * layers["growth"], [each.work[place] for each in fused]
+    return _of_pass(
+        layers, name, [each.operators[place] for each in fused],
+        flop=samples * [each.flop for each in work],
+        bytes=samples * [each.elements for each in work] * itemsizes(layers["precision"]),
     )  # fmt: skip
 
 
-def _of_stack(layer: pd.DataFrame, stack: Sequence[Sizes], batch_ratio: float, *, trains: bool) -> pd.DataFrame:
-    """The rows of a stack of recurrent layers."""
+def _of_stack(layer: pd.DataFrame, stack: Stack, name: str) -> pd.DataFrame:
+    """The rows of a stack of recurrent layers, in one pass."""
     ops = pd.concat([layer] * len(stack)).reset_index(drop=True)
     if len(stack) > 1:
         ops["op"] += (ops.index + 1).map(" {}".format)
-    sizes = pd.DataFrame(stack).assign(precision=ops["precision"])
-    sizes["sequences"] = (sizes["sequences"] * batch_ratio).round().astype("int64")
-    return pd.concat(_of_stack_pass(ops, sizes.assign(**{"pass": name})) for name in _passes(trains=trains))
-
-
-def _of_stack_pass(ops: pd.DataFrame, sizes: pd.DataFrame) -> pd.DataFrame:
-    """The rows of recurrent layers of these sizes, all in one pass."""
-    name = str(sizes["pass"].iloc[0])
+    sizes = pd.DataFrame(stack).assign(precision=ops["precision"], **{"pass": name})
+    sizes["sequences"] = (sizes["sequences"] * ops["growth"]).round().astype("int64")
     flop, bytes_ = (amount * ops["calls"] for amount in amounts_of(sizes))
-    return _of_pass(ops, name, _operator(name, ()), **sizes, flop=flop, bytes=bytes_)
+    return _of_pass(ops, name, [_operator(name, stack)] * len(ops), **sizes, flop=flop, bytes=bytes_)
 
 
-def _passes(*, trains: bool) -> tuple[str, ...]:
-    return PASSES if trains else PASSES[:1]
-
-
-def _of_pass(ops: pd.DataFrame, name: str, operator: str, **columns: pd.Series) -> pd.DataFrame:
+def _of_pass(ops: pd.DataFrame, name: str, operators: Sequence[str], **columns: pd.Series) -> pd.DataFrame:
     """The rows of one pass; a forward pass that is computed again stays in the phase in which it ran."""
-    kernels = kernels_of(ops, f" {name}", operator, **columns)
+    kernels = kernels_of(ops, f" {name}", pd.Series(operators, ops.index), **columns)
     return kernels.assign(phase="backward") if name == "backward" else kernels

@@ -101,6 +101,7 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
     read = np.where(np.isnan(read), ITEMSIZE[workload.precision], read)
     results, operands = written_elements(work, parsed), _operands(work, parsed)
     types, classes = (work[name].fillna("").tolist() for name in ("op_type", "op_class"))
+    draws = work["operator"].eq("random").fillna(False).tolist()
     weights = weights_taken(work.assign(calls=1.0))
     described = {}
     for row in rows.tolist():
@@ -112,7 +113,8 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
             result=int(results[row]),
             operator="copy" if torch.COPY.fullmatch(types[row]) else operator,
             factor=_factor(call),
-            in_place=bool(torch.INTO_OPERAND.fullmatch(types[row])),
+            in_place=bool(torch.INTO_OPERAND.fullmatch(types[row])) and not draws[row],
+            draws=draws[row],
             flags=_flags(call) if operator == "select" else int(results[row]),
             reduces=classes[row] == "reduction",
             is_bare=classes[row] == "gemm" and types[row].startswith(torch.OWN) and bool(weights[row]),

@@ -65,12 +65,7 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     by_layer = from_processor and has_library_layers(workload, target)
     in_place = join_in_place(addressed.work, by_library=by_layer)
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
-    joined_layers = join_layers(
-        merged.work,
-        by_library=by_layer,
-        batch_ratio=(plan.batch or 1) / (workload.batch_size or 1) if resized.changed else 1.0,
-        compiled=folded,
-    )
+    joined_layers = join_layers(merged.work, by_library=by_layer)
     joined_updates = join_updates(joined_layers.work, tensors_of_update(workload, target) if from_processor else 1)
     separate = from_processor and has_separate_biases(workload, target)
     converted = convert_precision(

@@ -41,6 +41,7 @@ class ForwardOp:
     factor: int = 0  # elements of a smaller operand that is no weight
     flags: int = 0  # elements of its mask, or of what a recurrent layer keeps of its cells
     in_place: bool = False
+    draws: bool = False  # random numbers, and reads nothing
     reduces: bool = False
     is_bare: bool = False  # a product that no activation is fused into
     weights: float = 0.0  # elements
@@ -61,6 +62,7 @@ class _Tensor:
     elements: int
     itemsize: float
     operator: str
+    is_constant: bool = False  # it has no gradient, as a mask that was drawn
     was_read: bool = False
     is_kept: bool = False
 
@@ -81,7 +83,7 @@ class _Tensors:
 
     def read_by(self, op: ForwardOp, previous: Sequence[_Tensor | None]) -> list[_Tensor | None]:
         """The tensors of an op's operands, None for those that no op wrote; ``previous``: those of a product of the
-        same operand right before it, such as of keys after queries.
+        same operand before it, such as of keys after queries.
         """
         taken: list[_Tensor | None] = []
         for elements in op.operands if op.operator not in COPIES else op.operands[:1]:
@@ -103,8 +105,8 @@ class _Tensors:
         return next((found[-1] for found in in_turn if found), None)
 
     def holds(self, elements: int) -> bool:
-        """Whether an op wrote a tensor of this size."""
-        return any(each.elements == elements for each in self.written)
+        """Whether an op wrote a tensor of this size that has a gradient."""
+        return any(each.elements == elements and not each.is_constant for each in self.written)
 
     def forget(self, elements: float, operators: Sequence[str]) -> None:
         """Forget the last tensor of a size that one of these operators wrote, as nothing else reads it."""
@@ -113,13 +115,15 @@ class _Tensors:
                 del self.written[place]
                 return
 
-    def write(self, number: int, op: ForwardOp, operand: _Tensor | None) -> _Tensor:
+    def write(self, number: int, op: ForwardOp, taken: Sequence[_Tensor | None]) -> _Tensor:
         """The tensor that an op writes: a new one, or its operand in place, unless a clone of that is kept."""
+        operand = taken[0] if taken else None
+        has_constants = bool(taken) and not op.weights and all(each and each.is_constant for each in taken)
         if op.in_place and operand and CLONE not in op.keeps.split():
             number = operand.number
         if op.in_place and operand in self.written:
             self.written.remove(operand)
-        tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator)
+        tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator, is_constant=op.draws or has_constants)
         if op.result:
             self.written = [*self.written[-RECENT:], tensor]
         return tensor
@@ -137,31 +141,35 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
         if op.weights:
             tensors.forget(op.weights, COPIES)
         is_sibling = op.is_bare and previous[0] is not None and previous[0].operands == op.operands
-        taken = tensors.read_by(op, previous[1] if is_sibling else [])
+        taken = [] if op.draws else tensors.read_by(op, previous[1] if is_sibling else [])
         if op.reduces and op.operands:
             tensors.forget(op.operands[0], POWERS)
-        written = tensors.write(number, op, taken[0] if taken else None)
+        written = tensors.write(number, op, taken)
         for key, size in _kept(number, op, taken, written, tensors):
             known = saved.setdefault(key, _Saved(0.0, number))
             known.size = max(known.size, op.count * size)
-        previous = (op if op.is_bare else None, taken)
+        if not _rearranges(op):
+            previous = (op if op.is_bare else None, taken)
     return list(saved.values())
+
+
+def _rearranges(op: ForwardOp) -> bool:
+    """Whether an op copies a tensor in its format, or scales it by a number: two products do not follow by it alone."""
+    return not op.keeps and op.operator in ("copy", *FACTORS) and op.itemsizes[0] == op.itemsizes[1]
 
 
 def _kept(
     number: int, op: ForwardOp, taken: Sequence[_Tensor | None], written: _Tensor, tensors: _Tensors
 ) -> Iterator[tuple[Hashable, float]]:
     """Yield a key and the size [B] of each tensor that an op keeps; a cast of an operand is a tensor of its own."""
-    if not (op.operator in FACTORS and op.factor and not tensors.holds(op.factor)):
-        operands = list(zip(op.operands, taken, strict=False))[: op.kept_operands]
-        for place, (elements, tensor) in enumerate(operands):
-            if tensor is None:
-                yield ("data", elements), elements * op.itemsizes[0]
-            elif tensor.itemsize != op.itemsizes[0]:
-                yield ("cast", number, place), elements * op.itemsizes[0]
-            else:
-                tensor.is_kept = True
-                yield tensor.number, tensor.elements * tensor.itemsize
+    for place, (elements, tensor) in enumerate(_kept_operands(op, taken, tensors)):
+        if tensor is None:
+            yield ("data", elements), elements * op.itemsizes[0]
+        elif tensor.itemsize != op.itemsizes[0]:
+            yield ("cast", number, place), elements * op.itemsizes[0]
+        else:
+            tensor.is_kept = True
+            yield tensor.number, tensor.elements * tensor.itemsize
     words = op.keeps.split()
     if RESULT in words:
         written.is_kept = True
@@ -172,6 +180,19 @@ def _kept(
         yield ("own", number), op.flags * op.itemsizes[1]
     if INDICES in words:
         yield ("own", number), op.result * INDEX_BYTES
+
+
+def _kept_operands(
+    op: ForwardOp, taken: Sequence[_Tensor | None], tensors: _Tensors
+) -> list[tuple[int, _Tensor | None]]:
+    """Elements and tensor of each operand that an op keeps: of factors, those whose other factor has a gradient."""
+    operands = list(zip(op.operands, taken, strict=False))[: op.kept_operands]
+    if op.operator not in FACTORS:
+        return operands
+    constants = [each for each in operands if each[1] is not None and each[1].is_constant]
+    if (op.factor and not tensors.holds(op.factor)) or (constants and len(constants) == len(operands)):
+        return []
+    return constants or operands
 
 
 def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient_itemsize: float) -> Moments:

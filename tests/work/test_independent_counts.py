@@ -1,16 +1,19 @@
-"""FLOP of whole training steps against PyTorch's and XLA's own counts, from the shapes of their layers."""
+"""Training steps against PyTorch's and XLA's own counts: FLOP by the shapes of layers, and tensors that are kept."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from estimator.core.types import Workload
+from estimator.profiles import read_profile
 from estimator.work import count_work
+from estimator.work.kept_tensors import kept_tensors
 from tests.conftest import make_ops, unpacked
 
-TOY = Workload(name="toy", batch_size=8, precision="fp32")
+TOY = Workload(name="toy", precision="fp32")
 WITHIN = 0.01  # what a matrix-dominated step may spend on all else, which XLA counts too
 
 
@@ -96,6 +99,62 @@ class TestTorch:
         assert ours == sdpa_flop_count(q.shape, k.shape, v.shape) + sdpa_backward_flop_count(
             q.shape, q.shape, k.shape, v.shape
         )
+
+
+class TestAutograd:
+    """Bytes that the forward pass keeps, against torch.autograd.graph.saved_tensors_hooks, from a trace of the step."""
+
+    WITHIN = 0.03  # means and deviations of normalizations, and masks of losses, are not counted
+
+    @pytest.fixture
+    def torch(self) -> Any:
+        return pytest.importorskip("torch")
+
+    def kept(self, torch: Any, model: Any, batch: Any, folder: Path) -> float:
+        """By us, from a trace of a training step on the processor."""
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profiler:
+            model(batch).sum().backward()
+        profiler.export_chrome_trace(str(folder / "trace.json"))
+        profile = read_profile(folder / "trace.json")
+        return float(kept_tensors(count_work(profile.ops, TOY).work, TOY).activations.max())
+
+    def saved(self, torch: Any, model: Any, batch: Any, parameters: list[Any]) -> float:
+        """By PyTorch, each storage once, without those of parameters."""
+        storages: dict[int, Any] = {}
+
+        def pack(tensor: Any) -> Any:
+            storages.setdefault(tensor.untyped_storage().data_ptr(), tensor)
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            model(batch).sum()
+        own = {each.untyped_storage().data_ptr() for each in parameters}
+        return float(sum(each.untyped_storage().nbytes() for at, each in storages.items() if at not in own))
+
+    @pytest.mark.parametrize("case", ["block", "images", "scaled", "weighted", "picked"])
+    def test_what_the_forward_pass_keeps(self, torch: Any, case: str, tmp_path: Path) -> None:
+        nn = torch.nn
+        block = nn.TransformerEncoderLayer(64, 4, 256, dropout=0.1, batch_first=True)
+        block.self_attn.dropout = 0.0  # with it a processor has no fused attention
+        images = (nn.Conv2d(8, 16, 3), nn.BatchNorm2d(16), nn.ReLU(inplace=True), nn.Conv2d(16, 16, 3), nn.GELU())
+        layers = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 64))
+        weight = nn.Parameter(torch.ones(1))
+
+        def scaled(factor: Any) -> Any:
+            return lambda x: layers[2](layers[1](layers[0](x)) * factor * 2.0) * 3.0
+
+        model, shape = {
+            "block": (block, (8, 32, 64)),
+            "images": (nn.Sequential(*images, nn.Flatten(), nn.Dropout(), nn.Linear(2304, 9)), (8, 8, 16, 16)),
+            "scaled": (scaled(0.5), (512, 64)),
+            "weighted": (scaled(weight), (512, 64)),
+            "picked": (lambda x: layers[0](x).gather(1, torch.zeros(len(x), 8, dtype=torch.int64)), (512, 64)),
+        }[case]
+        own = [*block.parameters(), *layers.parameters(), weight]
+        own += [*model.parameters(), *model.buffers()] if isinstance(model, nn.Module) else []
+        batch = torch.randn(*shape)
+        ours = self.kept(torch, model, batch, tmp_path)
+        assert ours == pytest.approx(self.saved(torch, model, batch, own), rel=self.WITHIN)
 
 
 class TestXla:

@@ -28,10 +28,11 @@ OPS: tuple[dict[str, object], ...] = (
 )
 
 
-def joined(*ops: dict[str, object], batch_ratio: float = 1.0) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows as they were, and the rows that the library adds."""
+def joined(*ops: dict[str, object], growth: float | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows as they were, and the rows that the library adds; ``growth``: of the parts, at another batch."""
     work = count_work(make_ops(*ops), TOY).work
-    out = join_layers(work, by_library=True, batch_ratio=batch_ratio).work
+    grown = work.assign(growth=work["growth"].mask(work["attributes"].str.contains("part_of").fillna(False), growth))
+    out = join_layers(grown, by_library=True).work
     return out.iloc[: len(work)], out.iloc[len(work) :]
 
 
@@ -121,7 +122,7 @@ ATTENTION: tuple[dict[str, object], ...] = (
 
 
 def test_attention_is_an_op_of_either_pass() -> None:
-    before, added = joined(*ATTENTION, batch_ratio=2.0)
+    before, added = joined(*ATTENTION, growth=2.0)
     scores, elements = 2 * 4 * 16 * 32, 2 * (2 * 4 * 16 * 8 + 2 * 4 * 32 * 8)
     flop, moved = 2 * 3 * 2 * 2 * scores * 8, 2 * 3 * 2 * elements  # twice the batch, 3 calls, 2 bytes
     columns = ["op", "operator", "op_class", "phase", "precision", "calls", "flop", "bytes"]
@@ -160,7 +161,7 @@ DROPOUTS: tuple[dict[str, object], ...] = (
 
 
 def test_dropout_is_an_op_of_either_pass() -> None:
-    before, added = joined(*DROPOUTS, batch_ratio=2.0)
+    before, added = joined(*DROPOUTS, growth=2.0)
     columns = ["op", "operator", "op_class", "phase", "calls", "flop", "bytes"]
     numbers = 2 * 3 * 2 * 16  # twice the batch
     assert before["calls"].tolist() == [3, 0, 0, 0]
@@ -170,12 +171,16 @@ def test_dropout_is_an_op_of_either_pass() -> None:
     ]
 
 
-def test_a_compiler_fuses_the_ops_of_dropout_with_others() -> None:
-    work = count_work(make_ops(*DROPOUTS, *ATTENTION), TOY).work
-    found = join_layers(work, by_library=True, compiled=True)
-    assert found.work["operator"].iloc[len(work) :].tolist() == ["attention", "attention_grad"]
-    assert [note.code for note in found.notes] == ["layers-joined"]
-    assert not join_layers(work.iloc[: len(DROPOUTS)], by_library=True, compiled=True).changed
+def test_dropout_of_a_weight_does_not_grow_with_the_batch() -> None:
+    _, added = joined(*DROPOUTS)
+    _, grown = joined(*DROPOUTS, growth=4.0)
+    assert (grown["bytes"] == 4 * added["bytes"]).all()
+
+
+def test_many_layers_of_both_kinds_are_joined_at_once() -> None:
+    other = {**ATTENTION[0], "attributes": "dispatch=1;layer=8", "op": "other"}
+    _, added = joined(*DROPOUTS, other, *({**OPS[0], "attributes": "dispatch=1;layer=9"}, OPS[1]))
+    assert added["operator"].tolist() == ["dropout", "attention", "dropout_grad", "recurrent", "recurrent"]
 
 
 def test_for_its_tensors_dropout_keeps_a_mask_of_bytes() -> None:
@@ -214,7 +219,7 @@ def test_tensors_of_attention_go_with_the_batch() -> None:
 
 
 def test_another_batch_has_more_sequences() -> None:
-    _, added = joined(*OPS, batch_ratio=8.0)
+    _, added = joined(*OPS, growth=8.0)
     assert set(added["sequences"]) == {16}
 
 

@@ -60,6 +60,35 @@ def test_a_factor_that_is_a_number_keeps_nothing(op_type: str, number: str | Non
     assert kept(PRODUCT, (op_type, "8x16;1"), attributes=attributes) == tensors * SIZE * 4
 
 
+def test_a_product_with_a_mask_that_was_drawn_keeps_the_mask_alone() -> None:
+    """As dropout of a processor: the mask has no gradient."""
+    drawn = [("aten::bernoulli_", "8x16"), ("aten::div_", "8x16;1"), ("aten::mul", "8x16;8x16")]
+    attributes = [None, None, None, "number=1", None]
+    assert kept(PRODUCT, ("aten::tanh", "8x16"), *drawn, attributes=attributes) == (1 + 1 + 1) * SIZE * 4
+    assert kept(PRODUCT, *drawn, attributes=attributes[1:]) == (1 + 1) * SIZE * 4
+    square = ("aten::mul", "8x16;8x16")  # of a tensor with a gradient
+    assert kept(PRODUCT, ("aten::relu", "8x16"), PRODUCT, square) == (1 + 1 + 2) * SIZE * 4
+
+
+@pytest.mark.parametrize(
+    ("between", "tensors"),
+    [
+        ([], 1),
+        ([("aten::copy_", "8x2x8;8x2x8")], 1),  # of queries, into heads
+        ([("aten::mul", "8x16;1"), ("aten::copy_", "8x2x8;8x2x8")], 1),
+        ([("aten::relu", "8x16")], 2),
+    ],
+)
+def test_products_of_one_operand_keep_it_once(between: list[tuple[str, str]], tensors: int) -> None:
+    ops = [PRODUCT, ("aten::relu", "8x16"), PRODUCT, *between, PRODUCT]
+    attributes = ["number=1" if shapes.endswith(";1") else None for _, shapes in ops]
+    assert kept(*ops, attributes=attributes) == (1 + tensors) * SIZE * 4
+
+
+def test_picked_elements_keep_what_they_are_picked_of() -> None:
+    assert kept(PRODUCT, ("aten::gather", "8x16;8x2")) == (1 + 1) * SIZE * 4 + 8 * 2 * 8  # and the indices
+
+
 def test_the_casts_of_numbers_do_not_make_others_tensors() -> None:
     ops = [PRODUCT, ("aten::mul", "8x16;1"), ("aten::_to_copy", "1"), ("aten::mul", "8x16;1"), ("aten::_to_copy", "1")]
     assert kept(*ops, attributes=[None, "number=1", None, "number=1", None]) == SIZE * 4
@@ -105,7 +134,15 @@ def test_layers_stand_in_for_shapes() -> None:
 
 def test_every_rule_is_of_an_operator_with_words_that_are_known() -> None:
     assert kept_by_operator().keys() <= operators().keys()
-    words = {"operand", "operands", "result", "mask", "operand and result", "operands and result"}
+    words = {
+        "operand",
+        "operands",
+        "result",
+        "mask",
+        "operand and result",
+        "operands and result",
+        "operand and indices",
+    }
     assert set(kept_by_operator().values()) <= words
 
 

@@ -30,7 +30,7 @@ from estimator.profiles.kineto import autograd, torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.attention_gradients import complete_attention
 from estimator.profiles.kineto.collectives import NOTHING, Message, messages_of_events, world_size
-from estimator.profiles.kineto.composed_layers import NO_LAYER, are_trained_layers, describe_part, mark_layers
+from estimator.profiles.kineto.composed_layers import NO_LAYER, describe_part, keep_tensors, mark_layers
 from estimator.profiles.kineto.convolutions import complete_convolutions
 from estimator.profiles.kineto.devices import (
     by_device,
@@ -159,7 +159,7 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     nothing, layer = np.full_like(kind, NOTHING), mark_layers(trace, nest)[in_steps]
     row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece, nothing, layer)
     amounts = _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones)
-    tracked = autograd.tracked(trace, nest)[in_steps] | are_trained_layers(kind, layer)
+    tracked = autograd.tracked(trace, nest)[in_steps] | keep_tensors(trace, kind, layer)
     rows = _Rows(keys, amounts, row_of_op, tracked)
     return _in_program_order(rows, trace.ops["start"][in_steps])
 

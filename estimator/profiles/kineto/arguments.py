@@ -48,7 +48,6 @@ class Tensor:
 
     dims: tuple[int, ...]
     strides: tuple[int, ...]
-    is_number: bool = False  # without dimensions
 
     @property
     def transposed(self) -> bool:
@@ -65,7 +64,7 @@ class Tensor:
         return "x".join(map(str, self.dims))
 
 
-NUMBER = Tensor((1,), (1,), is_number=True)
+ONE_ELEMENT = Tensor((1,), (1,))
 
 
 def read_text(text: bytes) -> str:
@@ -117,7 +116,7 @@ def read_arguments(call: Call) -> list[Argument]:
         missing = kind in NO_TENSORS or (kind == "TensorList" and dims == [()])  # none, or too many for the trace
         tensors = [] if missing else list(map(Tensor, dims, steps))
         if i < len(types):
-            tensors = [tensor if tensor.dims else NUMBER for tensor in tensors]
+            tensors = [tensor if tensor.dims else ONE_ELEMENT for tensor in tensors]
         arguments.append(Argument(tuple(tensors), str(values[i]) if i < len(values) else ""))
     return arguments
 

@@ -12,6 +12,7 @@ from estimator.profiles.kineto.arguments import Call, read_sizes
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
+OWN = "aten::"  # begins the names of PyTorch's own ops; what they call beside their own work keeps nothing
 GRADIENT_ENDS = "torch::autograd::AccumulateGrad"  # takes the gradient of one parameter
 ZERO_GRAD = f"{OPTIMIZER}zero_grad#"
 LAST_INSIDE = {"aten::_safe_softmax": "aten::where"}  # the op that writes its result
@@ -20,7 +21,7 @@ TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedl
 
 
 def tracked(trace: Trace, nest: Nesting) -> Flags:
-    """Whether each op is one of the forward pass that has a gradient's op, or is inside one.
+    """Whether each op is one of the forward pass that has a gradient's op, or that such an op dispatches to.
 
     An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
     none (PyTorch, torch/csrc/autograd/function.h, sequence_nr). All ops of the forward pass, where there is no backward
@@ -36,7 +37,9 @@ def tracked(trace: Trace, nest: Nesting) -> Flags:
     is_last = np.append((np.diff(number) != 0) | (np.diff(lane) != 0), True)
     flags = np.zeros(len(forward), dtype=bool)
     flags[numbered[is_last]] = True
-    return _or_inside(flags, nest.parent) & ~_between(trace, nest)
+    works = are_calls(trace, lambda call: call.name.startswith(OWN)) & ~nest.dispatch
+    is_helper = _or_inside(works, nest.parent)[nest.parent] & (nest.parent >= 0) & ~flags
+    return _or_inside(flags, nest.parent) & ~is_helper & ~_between(trace, nest)
 
 
 def _between(trace: Trace, nest: Nesting) -> Flags:

@@ -25,14 +25,14 @@ from estimator.profiles.kineto.arguments import (
     shapes_text,
 )
 from estimator.profiles.kineto.attention import describe_attention
-from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls, spread_inside
+from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls, are_kinds, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 ATTENTION = "_scaled_dot_product_attention_math"
 DROPOUT, DRAW = "aten::dropout", "bernoulli"  # PyTorch fuses no dropout in place
 LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu", ATTENTION)
 BY_LIBRARY = ("mkldnn_rnn_layer", "_cudnn_rnn", "miopen_rnn")  # the layer as one op, which it calls
-NO_LAYER = -1
+NO_LAYER, OUTSIDE = -1, -2  # OUTSIDE: of all layers, and all that is inside
 LAST = np.iinfo(np.int64).max
 MARKS = 2  # each kind of layer has two numbers: the second one is that of layers with gradients
 
@@ -47,8 +47,20 @@ def mark_layers(trace: Trace, nest: Nesting) -> Integers:
     mark = np.zeros(len(layer), dtype=np.int64)
     for row, gradients in _gradients(np.unique(layer[layer != NO_LAYER]), trace, nest):
         layer[gradients], mark[row] = row, len(gradients) > 0
+    layer[_computed_again(trace, nest) & (layer == NO_LAYER)] = OUTSIDE
     layer = spread_inside(layer, nest.parent, NO_LAYER)
-    return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark)
+    layer[layer == OUTSIDE] = NO_LAYER
+    return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark[layer])
+
+
+def _computed_again(trace: Trace, nest: Nesting) -> Flags:
+    """Ops of the forward pass that a checkpoint runs again inside of a gradient: those that autograd numbers."""
+    numbered: Flags = (nest.phase == BACK) & (trace.ops["sequence"] != ABSENT)
+    return numbered & ~are_calls(trace, _is_gradient)
+
+
+def _is_gradient(call: Call) -> bool:
+    return bool(BACKWARD.search(call.name))
 
 
 def _layers(trace: Trace, nest: Nesting) -> Integers:
@@ -65,13 +77,14 @@ def _layers(trace: Trace, nest: Nesting) -> Integers:
     return layer
 
 
-def are_trained_layers(kind: Integers, mark: Integers) -> Flags:
-    """Which ops are layers of which the backward pass has gradients, by their kinds and what :func:`mark_layers` gives.
-
-    Autograd numbers the ops inside of them, not the layers.
+def keep_tensors(trace: Trace, kind: Integers, mark: Integers) -> Flags:
+    """Which ops are layers of which the backward pass has gradients, or draw and scale the mask of such a dropout, by
+    their kinds and what :func:`mark_layers` gives. Autograd numbers none of them.
     """
-    trained: Flags = mark == MARKS * kind + 1
-    return trained
+    layer, is_trained = np.divmod(mark, MARKS)
+    is_dropout = are_kinds(trace, lambda call: call.name == DROPOUT)[layer]
+    kept: Flags = (mark != NO_LAYER) & (is_trained == 1) & ((layer == kind) | is_dropout)
+    return kept
 
 
 def describe_part(call: Call, kind: int, mark: int, work: Work) -> Work:
@@ -113,8 +126,7 @@ def _gradients(layers: Integers, trace: Trace, nest: Nesting) -> Iterator[tuple[
 def _next_numbers(lane: int, times: Integers, trace: Trace) -> Integers:
     """The least number that autograd gives to ops of a lane from each of these times on; LAST without any."""
     ops, number = trace.ops, trace.ops["sequence"]
-    is_gradient = are_calls(trace, lambda call: bool(BACKWARD.search(call.name)))  # others are computed again
-    rows = np.flatnonzero((ops["lane"] == lane) & ~is_gradient & (number != ABSENT))
+    rows = np.flatnonzero((ops["lane"] == lane) & ~are_calls(trace, _is_gradient) & (number != ABSENT))
     rows = rows[np.argsort(ops["start"][rows], kind="stable")]
     least = np.minimum.accumulate(np.append(number[rows], LAST)[::-1])[::-1]
     return np.asarray(least[np.searchsorted(ops["start"][rows], times)])

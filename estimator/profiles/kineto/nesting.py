@@ -49,7 +49,8 @@ def nest_ops(trace: Trace) -> Nesting:
     child = np.flatnonzero(parent >= 0)
     self_ps = duration.copy()
     np.subtract.at(self_ps, parent[child], duration[child])
-    return Nesting(parent, self_ps, _phases(trace), _dispatching(trace, parent, self_ps, end), crossing)
+    phase = _phases(trace)
+    return Nesting(parent, self_ps, phase, _dispatching(trace, parent, self_ps, end, phase), crossing)
 
 
 def product_above(trace: Trace, nest: Nesting, rows: Integers) -> Integers:
@@ -155,10 +156,10 @@ def _phases(trace: Trace) -> Integers:
     return phase
 
 
-def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers) -> Flags:
-    """Whether each op only dispatches others: a product that holds a product, or a kind of op that spends most of its
-    time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops, unless these are
-    ops themselves.
+def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers, phase: Integers) -> Flags:
+    """Whether each op only dispatches others: a product that holds a product, or a kind of op that in its phase spends
+    most of its time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops,
+    unless these are ops themselves.
     """
     ops, matrix = trace.ops, is_matrix(trace)
     kind, duration = ops["kind"], end - ops["start"]
@@ -173,10 +174,11 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     as_large = (size[kind[child]] >= size[parent_kind]) & (kind[child] != parent_kind) & ~prepares[kind[child]]
     as_large &= ~(clones[kind[child]] & in_place[parent_kind])
     as_large &= ~(fills[kind[child]] & ~fills[parent_kind])  # an op that sums into its result clears that first
-    dispatched_ps = np.bincount(parent_kind, duration[child] * as_large, len(matrix))
+    row = kind * len(PHASES) + phase  # a square only copies in the backward pass
+    dispatched_ps = np.bincount(row[parent[child]], duration[child] * as_large, len(matrix) * len(PHASES))
     recorded = are_kinds(trace, lambda call: torch_ops.GENERATED_KERNEL.match(call.name)).any()
-    of_kind = (dispatched_ps > np.bincount(kind, self_ps, len(matrix))) & ~matrix
-    flags = np.where(compiled, recorded, of_kind)[kind]
+    mostly = (dispatched_ps > np.bincount(row, self_ps, len(dispatched_ps)))[row] & ~matrix[kind]
+    flags = np.where(compiled[kind], recorded, mostly)
     products = np.flatnonzero(matrix[kind])
     lane, start, end = (column[products] for column in (ops["lane"], ops["start"], end))
     flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside

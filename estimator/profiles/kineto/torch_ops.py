@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
 from estimator.core.number_formats import known_format
 from estimator.profiles.kineto.arguments import (
     LARGEST,
+    NO_TENSORS,
     Call,
-    Tensor,
     Work,
     base_name,
     is_list,
@@ -79,7 +78,7 @@ def largest(dims: bytes) -> int:
 def _other(dims: bytes, types: bytes) -> tuple[Work]:
     """The work of an op that is no product or convolution, or whose arguments are unknown."""
     tensors = [tensor for argument in read_arguments(Call("", dims, types)) for tensor in non_scalars(argument)]
-    return (Work(shapes_text(tensors), _lists(dims) or _number(tensors), read_precision(types)),)
+    return (Work(shapes_text(tensors), _lists(dims) or _number(dims, types), read_precision(types)),)
 
 
 def _cast(types: bytes) -> str | None:
@@ -89,12 +88,17 @@ def _cast(types: bytes) -> str | None:
     return f"from={formats[0]};to={formats[1]}" if to != source and "" not in (to, source) else None
 
 
-def _number(tensors: Sequence[Tensor]) -> str | None:
-    """``number=1`` where an operand has no dimensions, as the factor of a scaling; ``number=0`` where one has a single
-    element, as a weight may have.
+def _number(dims: bytes, types: bytes) -> str | None:
+    """``number=0`` where an operand has a single element, as a weight may have; ``number=1`` where it is a number: it
+    has no dimensions, and another type than the tensors, as PyTorch wraps numbers of Python.
     """
-    single = [tensor for tensor in tensors if tensor.dims == (1,)]
-    return f"number={int(any(tensor.is_number for tensor in single))}" if single else None
+    pairs = zip(read_sizes(dims), map(str, read_list(types)), strict=False)
+    known = [(sizes[0], kind) for sizes, kind in pairs if len(sizes) == 1 and kind not in NO_TENSORS]
+    single = [(sizes, kind) for sizes, kind in known if math.prod(sizes) == 1]
+    others = {kind for sizes, kind in known if math.prod(sizes) != 1}
+    if not single or not others:
+        return None
+    return f"number={int(all(sizes == () and kind not in others for sizes, kind in single))}"
 
 
 def _lists(dims: bytes) -> str | None:

@@ -50,10 +50,18 @@ def test_without_a_backward_pass_all_calls_have_places(tmp_path: Path) -> None:
 
 
 def test_a_softmax_keeps_what_it_writes_last(tmp_path: Path) -> None:
-    inside = (event("aten::_softmax", 41, 2, **TENSOR), event("aten::where", 44, 2, **TENSOR))
+    inside = (event("aten::_softmax", 41, 5, **TENSOR), event("aten::where", 46, 5, **TENSOR))
     profile = read(tmp_path, *FORWARD, op("aten::_safe_softmax", 40, 10, 12), *inside, *BACKWARD)
     assert "aten::where" in places(profile)
     assert "aten::_softmax" not in places(profile)
+
+
+def test_what_an_op_calls_to_do_its_own_work_keeps_nothing(tmp_path: Path) -> None:
+    """As the bias that a product copies; unlike what an op only dispatches to, which keeps tensors for it."""
+    copy = event("aten::copy_", 3, 1, **TENSOR)
+    assert "aten::copy_" not in places(read(tmp_path, *FORWARD, copy, *BACKWARD))
+    custom = op("Custom", 40, 11, 8, **TENSOR)
+    assert "aten::sin" in places(read(tmp_path, *FORWARD, custom, event("aten::sin", 41, 6, **TENSOR), *BACKWARD))
 
 
 def test_gradients_count_the_parameters_once(tmp_path: Path) -> None:

@@ -73,6 +73,17 @@ def test_what_is_computed_again_behind_a_layer_is_no_part_of_it(tmp_path: Path) 
     assert not is_part[["aten::sigmoid", "SigmoidBackward0"]].any()
 
 
+def test_what_runs_again_inside_of_a_layers_gradient_is_no_part_of_it(tmp_path: Path) -> None:
+    """A checkpoint that is not reentrant runs its block again where the first gradient asks for a kept tensor."""
+    back, inside = gradient(60, "MulBackward0", 5)
+    again = (op("aten::addmm", 61, 11, 4, **MM), event("aten::copy_", 62, 1, **STATE))
+    first = {**inside, "ts": 66, "dur": 1}
+    found = attributes(tmp_path, BEFORE, *dropout(10, 5), BEHIND, back, *again, first)
+    is_part = found.str.contains("part_of_layer=")
+    assert not is_part[["aten::addmm", "aten::copy_"]].any()
+    assert is_part[["MulBackward0", "aten::neg"]].all()
+
+
 def test_a_layer_that_is_only_computed_again_has_no_gradients(tmp_path: Path) -> None:
     """Those of the first pass are its gradients, where the checkpoint keeps their numbers."""
     again = event("autograd::engine::evaluate_function: AddmmBackward0", 60, 60, **{"Sequence number": 6})

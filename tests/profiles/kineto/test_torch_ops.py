@@ -47,7 +47,12 @@ def test_shapes_and_count_of_tensor_lists(
     ("dims", "types", "attributes"),
     [
         ([SQUARE, []], ["float", "double"], "number=1"),
+        ([SQUARE, []], ["c10::BFloat16", "long int"], "number=1"),
+        ([SQUARE, []], ["float", "float"], "number=0"),  # a parameter without dimensions
         ([SQUARE, [1]], ["float", "float"], "number=0"),
+        ([SQUARE, [1, 1, 1]], ["float", "float"], "number=0"),
+        ([SQUARE, [], [1]], ["float", "double", "float"], "number=0"),
+        ([[], []], ["float", "double"], None),
         ([SQUARE, [64]], ["float", "float"], None),
         ([SQUARE, []], ["float", "Scalar"], None),
         ([SQUARE, []], [], None),  # nothing tells whether it is a tensor
