@@ -26,7 +26,7 @@ from estimator.work.saved_tensors import FACTORS, ForwardOp, backward_moments, f
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
-NUMBER = "number"  # attribute: 1 where an operand has no dimensions, 0 where one has a single element
+SINGLE = "single"  # attribute: what an operand of a single element is, number or weight
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
@@ -144,7 +144,7 @@ def _recurrent(op: ForwardOp, call: shapes.Op) -> ForwardOp:
 
 def _keeps(operator: str, op_type: str, op: shapes.Op) -> str:
     """What an op keeps, in words of kept_tensors.csv; nothing for a factor that is a number, which has no gradient."""
-    if operator in FACTORS and op.attributes.get(NUMBER) == "1":
+    if operator in FACTORS and op.attributes.get(SINGLE) == "number":
         return ""
     if rule := [keeps for name, keeps in torch.KEPT.items() if name in op_type]:
         return rule[0]
@@ -159,7 +159,7 @@ def _flags(op: shapes.Op) -> int:
 def _factor(op: shapes.Op) -> int:
     """Elements of the smaller operand of two, where it is a scalar or has several dimensions; a vector is a weight."""
     known = [shape for shape in op.operands if shape]
-    if len(known) != 2 or op.attributes.get(NUMBER) == "0":
+    if len(known) != 2 or op.attributes.get(SINGLE) == "weight":
         return 0
     small, large = sorted(known, key=math.prod)
     is_vector = sum(size != 1 for size in small) == 1

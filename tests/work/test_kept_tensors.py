@@ -52,18 +52,18 @@ def test_attention_keeps_queries_keys_values_and_its_result(key_width: int, key:
     assert kept(*products, attention) == 4 * 128 * (16 + 8 + 2 * key_width + 8)
 
 
-@pytest.mark.parametrize(("number", "tensors"), [("1", 1), ("0", 2), (None, 1)])
+@pytest.mark.parametrize(("single", "tensors"), [("number", 1), ("weight", 2), (None, 1)])
 @pytest.mark.parametrize("op_type", ["aten::mul", "aten::div"])
-def test_a_factor_that_is_a_number_keeps_nothing(op_type: str, number: str | None, tensors: int) -> None:
+def test_a_factor_that_is_a_number_keeps_nothing(op_type: str, single: str | None, tensors: int) -> None:
     """A weight of one element keeps the other factor; without the attribute it is taken for a number."""
-    attributes = [None, None if number is None else f"number={number}"]
+    attributes = [None, None if single is None else f"single={single}"]
     assert kept(PRODUCT, (op_type, "8x16;1"), attributes=attributes) == tensors * SIZE * 4
 
 
 def test_a_product_with_a_mask_that_was_drawn_keeps_the_mask_alone() -> None:
     """As dropout of a processor: the mask has no gradient."""
     drawn = [("aten::bernoulli_", "8x16"), ("aten::div_", "8x16;1"), ("aten::mul", "8x16;8x16")]
-    attributes = [None, None, None, "number=1", None]
+    attributes = [None, None, None, "single=number", None]
     assert kept(PRODUCT, ("aten::tanh", "8x16"), *drawn, attributes=attributes) == (1 + 1 + 1) * SIZE * 4
     assert kept(PRODUCT, *drawn, attributes=attributes[1:]) == (1 + 1) * SIZE * 4
     square = ("aten::mul", "8x16;8x16")  # of a tensor with a gradient
@@ -81,7 +81,7 @@ def test_a_product_with_a_mask_that_was_drawn_keeps_the_mask_alone() -> None:
 )
 def test_products_of_one_operand_keep_it_once(between: list[tuple[str, str]], tensors: int) -> None:
     ops = [PRODUCT, ("aten::relu", "8x16"), PRODUCT, *between, PRODUCT]
-    attributes = ["number=1" if shapes.endswith(";1") else None for _, shapes in ops]
+    attributes = ["single=number" if shapes.endswith(";1") else None for _, shapes in ops]
     assert kept(*ops, attributes=attributes) == (1 + tensors) * SIZE * 4
 
 
@@ -91,7 +91,7 @@ def test_picked_elements_keep_what_they_are_picked_of() -> None:
 
 def test_the_casts_of_numbers_do_not_make_others_tensors() -> None:
     ops = [PRODUCT, ("aten::mul", "8x16;1"), ("aten::_to_copy", "1"), ("aten::mul", "8x16;1"), ("aten::_to_copy", "1")]
-    assert kept(*ops, attributes=[None, "number=1", None, "number=1", None]) == SIZE * 4
+    assert kept(*ops, attributes=[None, "single=number", None, "single=number", None]) == SIZE * 4
 
 
 @pytest.mark.parametrize(

@@ -67,14 +67,18 @@ def _layers(trace: Trace, nest: Nesting) -> Integers:
     """The row of the layer that each op of the forward pass is, or is inside; NO_LAYER for others."""
     is_dropout = are_calls(trace, lambda call: call.name == DROPOUT)
     is_layer = is_dropout | are_calls(trace, lambda call: base_name(call.name) in LAYERS)
-    inside = spread_inside(np.where(is_layer, np.arange(len(is_layer)), NO_LAYER), nest.parent, NO_LAYER)
-    is_outer = is_layer & ~((nest.parent >= 0) & (inside[nest.parent] != NO_LAYER))
-    layer = spread_inside(np.where(is_outer, np.arange(len(is_layer)), NO_LAYER), nest.parent, NO_LAYER)
+    is_inside = (nest.parent >= 0) & (_nearest(is_layer, nest)[nest.parent] != NO_LAYER)
+    layer = _nearest(is_layer & ~is_inside, nest)
     by_library = are_calls(trace, lambda call: base_name(call.name) in BY_LIBRARY)
     draws = are_calls(trace, lambda call: base_name(call.name) == DRAW)
     drops_nothing = np.setdiff1d(np.flatnonzero(is_dropout), layer[draws])
     layer[np.isin(layer, layer[by_library]) | np.isin(layer, drops_nothing)] = NO_LAYER
     return layer
+
+
+def _nearest(flags: Flags, nest: Nesting) -> Integers:
+    """The row of the nearest of these ops that each op is, or is inside; NO_LAYER for others."""
+    return spread_inside(np.where(flags, np.arange(len(flags)), NO_LAYER), nest.parent, NO_LAYER)
 
 
 def keep_tensors(trace: Trace, kind: Integers, mark: Integers) -> Flags:

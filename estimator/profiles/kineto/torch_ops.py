@@ -78,7 +78,7 @@ def largest(dims: bytes) -> int:
 def _other(dims: bytes, types: bytes) -> tuple[Work]:
     """The work of an op that is no product or convolution, or whose arguments are unknown."""
     tensors = [tensor for argument in read_arguments(Call("", dims, types)) for tensor in non_scalars(argument)]
-    return (Work(shapes_text(tensors), _lists(dims) or _number(dims, types), read_precision(types)),)
+    return (Work(shapes_text(tensors), _lists(dims) or _single(dims, types), read_precision(types)),)
 
 
 def _cast(types: bytes) -> str | None:
@@ -88,9 +88,9 @@ def _cast(types: bytes) -> str | None:
     return f"from={formats[0]};to={formats[1]}" if to != source and "" not in (to, source) else None
 
 
-def _number(dims: bytes, types: bytes) -> str | None:
-    """``number=0`` where an operand has a single element, as a weight may have; ``number=1`` where it is a number: it
-    has no dimensions, and another type than the tensors, as PyTorch wraps numbers of Python.
+def _single(dims: bytes, types: bytes) -> str | None:
+    """``single=number`` where an operand of a single element is a number of Python, which PyTorch wraps without
+    dimensions, in another type than the tensors; ``single=weight`` where it may be a weight.
     """
     pairs = zip(read_sizes(dims), map(str, read_list(types)), strict=False)
     known = [(sizes[0], kind) for sizes, kind in pairs if len(sizes) == 1 and kind not in NO_TENSORS]
@@ -98,7 +98,7 @@ def _number(dims: bytes, types: bytes) -> str | None:
     others = {kind for sizes, kind in known if math.prod(sizes) != 1}
     if not single or not others:
         return None
-    return f"number={int(all(sizes == () and kind not in others for sizes, kind in single))}"
+    return f"single={'number' if all(sizes == () and kind not in others for sizes, kind in single) else 'weight'}"
 
 
 def _lists(dims: bytes) -> str | None:

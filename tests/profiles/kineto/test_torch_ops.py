@@ -46,12 +46,12 @@ def test_shapes_and_count_of_tensor_lists(
 @pytest.mark.parametrize(
     ("dims", "types", "attributes"),
     [
-        ([SQUARE, []], ["float", "double"], "number=1"),
-        ([SQUARE, []], ["c10::BFloat16", "long int"], "number=1"),
-        ([SQUARE, []], ["float", "float"], "number=0"),  # a parameter without dimensions
-        ([SQUARE, [1]], ["float", "float"], "number=0"),
-        ([SQUARE, [1, 1, 1]], ["float", "float"], "number=0"),
-        ([SQUARE, [], [1]], ["float", "double", "float"], "number=0"),
+        ([SQUARE, []], ["float", "double"], "single=number"),
+        ([SQUARE, []], ["c10::BFloat16", "long int"], "single=number"),
+        ([SQUARE, []], ["float", "float"], "single=weight"),  # a parameter without dimensions
+        ([SQUARE, [1]], ["float", "float"], "single=weight"),
+        ([SQUARE, [1, 1, 1]], ["float", "float"], "single=weight"),
+        ([SQUARE, [], [1]], ["float", "double", "float"], "single=weight"),
         ([[], []], ["float", "double"], None),
         ([SQUARE, [64]], ["float", "float"], None),
         ([SQUARE, []], ["float", "Scalar"], None),
