@@ -60,8 +60,9 @@ def join_layers(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     layers = work.assign(precision=_product_formats(work, kind, part), growth=growth)
     backward = set(part[work["phase"].eq("backward").fillna(False)])
     trained = pd.Series(has_attribute(work, TRAINED), work.index) & kind.isin(backward)
-    added = pd.concat(_kernels(layers, sized, trained))
-    out = append(without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0)), added)
+    out = without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0))
+    for kernels in _kernels(layers, sized, trained):
+        out = append(out, kernels)
     calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
     text = (
         "{:,.0f} ops of recurrent layers, attention or dropout are {:,.0f} of the target's library, one for each pass "
