@@ -45,8 +45,8 @@ class Fused:
 
 
 def join_layers(work: pd.DataFrame, *, by_library: bool) -> Transformed:
-    """WORK whose layers of many ops are one op each; WORK itself unless they run ``by_library``: by a library that the
-    target's framework has for them. At another batch a layer grows as its parts do.
+    """WORK whose layers of many ops are one op each; WORK itself unless the target runs them ``by_library``. At another
+    batch a layer grows as its parts do.
     """
     kind, part = _layers_and_parts(work)
     if not by_library or kind.isna().all():
@@ -175,21 +175,21 @@ def _kernels(
 ) -> Iterator[pd.DataFrame]:
     """Yield the rows of the layers' library calls: forward and, of those that are ``trained``, backward."""
     fused = {row: sizes for row, sizes in sized.items() if isinstance(sizes, Fused)}
-    for place, name in enumerate(PASSES):
+    for name in PASSES:
         rows = [row for row in fused if name == "forward" or trained[row]]
         if rows:
-            yield _of_fused(layers.loc[rows], name, [fused[row] for row in rows], place)
+            yield _of_fused(layers.loc[rows], name, [fused[row] for row in rows])
     for row, stack in sized.items():
         if not isinstance(stack, Fused):
             for name in PASSES[: 2 if trained[row] else 1]:
                 yield _of_stack(layers.loc[[row]], stack, name)
 
 
-def _of_fused(layers: pd.DataFrame, name: str, fused: Sequence[Fused], place: int) -> pd.DataFrame:
+def _of_fused(layers: pd.DataFrame, name: str, fused: Sequence[Fused]) -> pd.DataFrame:
     """The rows of layers that are one op of each pass."""
-    samples, work = layers["calls"] * layers["growth"], [each.work[place] for each in fused]
+    samples, work = layers["calls"] * layers["growth"], [each.work[PASSES.index(name)] for each in fused]
     return _of_pass(
-        layers, name, [each.operators[place] for each in fused],
+        layers, name, [_operator(name, each) for each in fused],
         flop=samples * [each.flop for each in work],
         bytes=samples * [each.elements for each in work] * itemsizes(layers["precision"]),
     )  # fmt: skip

@@ -41,7 +41,7 @@ class ForwardOp:
     factor: int = 0  # elements of a smaller operand that is no weight
     flags: int = 0  # elements of its mask, or of what a recurrent layer keeps of its cells
     in_place: bool = False
-    draws: bool = False  # random numbers, and reads nothing
+    draws: bool = False  # it writes random numbers, and reads nothing
     reduces: bool = False
     is_bare: bool = False  # a product that no activation is fused into
     weights: float = 0.0  # elements
@@ -118,12 +118,12 @@ class _Tensors:
     def write(self, number: int, op: ForwardOp, taken: Sequence[_Tensor | None]) -> _Tensor:
         """The tensor that an op writes: a new one, or its operand in place, unless a clone of that is kept."""
         operand = taken[0] if taken else None
-        has_constants = bool(taken) and not op.weights and all(each and each.is_constant for each in taken)
+        is_constant = op.draws or (bool(taken) and not op.weights and all(each and each.is_constant for each in taken))
         if op.in_place and operand and CLONE not in op.keeps.split():
             number = operand.number
         if op.in_place and operand in self.written:
             self.written.remove(operand)
-        tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator, is_constant=op.draws or has_constants)
+        tensor = _Tensor(number, op.result, op.itemsizes[1], op.operator, is_constant=is_constant)
         if op.result:
             self.written = [*self.written[-RECENT:], tensor]
         return tensor
@@ -154,7 +154,10 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
 
 
 def _rearranges(op: ForwardOp) -> bool:
-    """Whether an op copies a tensor in its format, or scales it by a number: two products do not follow by it alone."""
+    """Whether an op copies a tensor in its format, or scales it by a number.
+
+    Two products with nothing else between them read one operand.
+    """
     return not op.keeps and op.operator in ("copy", *FACTORS) and op.itemsizes[0] == op.itemsizes[1]
 
 

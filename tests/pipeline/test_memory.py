@@ -48,7 +48,7 @@ def test_the_largest_batch_fits_and_the_next_one_is_refused() -> None:
 
 @pytest.mark.parametrize(("device", "has_scores"), [("h100", False), ("epyc-7763", True)])
 def test_scores_of_attention_that_a_processor_ran_are_held_by_processors_alone(device: str, has_scores: bool) -> None:
-    """By the command for memory and by an estimate alike."""
+    """The command for memory and an estimate agree."""
     workload = Workload(name="toy", framework="PyTorch 2.3", batch_size=2, precision="fp32", parameters=1)
     heads, scores = "2x4x64x8", "8x64x64"
     layer, part = {"attributes": "dispatch=1;layer=7;trained=1"}, {"attributes": "part_of_layer=7"}

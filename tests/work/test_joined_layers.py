@@ -171,7 +171,7 @@ def test_dropout_is_an_op_of_either_pass() -> None:
     ]
 
 
-def test_dropout_of_a_weight_does_not_grow_with_the_batch() -> None:
+def test_a_layer_grows_as_its_parts_do() -> None:
     _, added = joined(*DROPOUTS)
     _, grown = joined(*DROPOUTS, growth=4.0)
     assert (grown["bytes"] == 4 * added["bytes"]).all()

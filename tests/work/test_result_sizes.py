@@ -25,6 +25,7 @@ def written(*ops: tuple[str, str, str]) -> list[float]:
         ("aten::cat", "4x16;4x8", 4 * 24),
         ("aten::index_select", "1000x16;32", 32 * 16),
         ("aten::gather", "1000x16;32x16", 32 * 16),
+        ("aten::gather", "1000x16;32x16;32x16", 32 * 16),
         ("aten::scatter_add", "1000x16;32x16;32x16", 1000 * 16),
         ("aten::embedding", "1000x16;4x8", 4 * 8 * 16),
         ("aten::add", "4x16;16", 4 * 16),

@@ -9,10 +9,10 @@ import numpy as np
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, spread_inside
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, are_inside
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
-OWN = "aten::"  # begins the names of PyTorch's own ops; what they call beside their own work keeps nothing
+OWN = "aten::"  # begins the names of PyTorch's own ops
 GRADIENT_ENDS = "torch::autograd::AccumulateGrad"  # takes the gradient of one parameter
 ZERO_GRAD = f"{OPTIMIZER}zero_grad#"
 LAST_INSIDE = {"aten::_safe_softmax": "aten::where"}  # the op that writes its result
@@ -38,21 +38,16 @@ def tracked(trace: Trace, nest: Nesting) -> Flags:
     flags = np.zeros(len(forward), dtype=bool)
     flags[numbered[is_last]] = True
     works = are_calls(trace, lambda call: call.name.startswith(OWN)) & ~nest.dispatch
-    is_helper = _or_inside(works, nest.parent)[nest.parent] & (nest.parent >= 0) & ~flags
-    return _or_inside(flags, nest.parent) & ~is_helper & ~_between(trace, nest)
+    dispatched = are_inside(flags, nest.parent) & ~are_inside(works, nest.parent)  # what works calls keeps nothing
+    return (flags | dispatched) & ~_between(trace, nest)
 
 
 def _between(trace: Trace, nest: Nesting) -> Flags:
     """Ops inside an op with a gradient of its own whose results it hands on to another one inside."""
     around = are_calls(trace, lambda call: call.name in LAST_INSIDE)
     last = are_calls(trace, lambda call: call.name in LAST_INSIDE.values())
-    between: Flags = _or_inside(around, nest.parent) & ~around & ~last
+    between: Flags = are_inside(around, nest.parent) & ~around & ~last
     return between
-
-
-def _or_inside(flags: Flags, parent: Integers) -> Flags:
-    """Flags of the ops and of all ops inside them."""
-    return np.asarray(spread_inside(flags.astype(np.int64), parent, missing=0) > 0)
 
 
 def places(row: Integers, start: Integers, rows: int) -> list[str | None]:

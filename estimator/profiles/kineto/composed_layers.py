@@ -25,14 +25,15 @@ from estimator.profiles.kineto.arguments import (
     shapes_text,
 )
 from estimator.profiles.kineto.attention import describe_attention
-from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls, are_kinds, spread_inside
+from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls, are_inside, are_kinds, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 ATTENTION = "_scaled_dot_product_attention_math"
 DROPOUT, DRAW = "aten::dropout", "bernoulli"  # PyTorch fuses no dropout in place
 LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu", ATTENTION)
 BY_LIBRARY = ("mkldnn_rnn_layer", "_cudnn_rnn", "miopen_rnn")  # the layer as one op, which it calls
-NO_LAYER, OUTSIDE = -1, -2  # OUTSIDE: of all layers, and all that is inside
+NO_LAYER = -1
+OUTSIDE = -2  # no layer, and none around it counts
 LAST = np.iinfo(np.int64).max
 MARKS = 2  # each kind of layer has two numbers: the second one is that of layers with gradients
 
@@ -67,18 +68,15 @@ def _layers(trace: Trace, nest: Nesting) -> Integers:
     """The row of the layer that each op of the forward pass is, or is inside; NO_LAYER for others."""
     is_dropout = are_calls(trace, lambda call: call.name == DROPOUT)
     is_layer = is_dropout | are_calls(trace, lambda call: base_name(call.name) in LAYERS)
-    is_inside = (nest.parent >= 0) & (_nearest(is_layer, nest)[nest.parent] != NO_LAYER)
-    layer = _nearest(is_layer & ~is_inside, nest)
+    if not is_layer.any():
+        return np.full_like(nest.parent, NO_LAYER)
+    outer = np.where(is_layer & ~are_inside(is_layer, nest.parent), np.arange(len(is_layer)), NO_LAYER)
+    layer = spread_inside(outer, nest.parent, NO_LAYER)
     by_library = are_calls(trace, lambda call: base_name(call.name) in BY_LIBRARY)
     draws = are_calls(trace, lambda call: base_name(call.name) == DRAW)
     drops_nothing = np.setdiff1d(np.flatnonzero(is_dropout), layer[draws])
     layer[np.isin(layer, layer[by_library]) | np.isin(layer, drops_nothing)] = NO_LAYER
     return layer
-
-
-def _nearest(flags: Flags, nest: Nesting) -> Integers:
-    """The row of the nearest of these ops that each op is, or is inside; NO_LAYER for others."""
-    return spread_inside(np.where(flags, np.arange(len(flags)), NO_LAYER), nest.parent, NO_LAYER)
 
 
 def keep_tensors(trace: Trace, kind: Integers, mark: Integers) -> Flags:

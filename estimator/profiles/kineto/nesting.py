@@ -79,6 +79,12 @@ def spread_inside(values: Integers, parent: Integers, missing: int) -> Integers:
     return values
 
 
+def are_inside(flags: Flags, parent: Integers) -> Flags:
+    """Whether each op is inside one of these ops."""
+    around = spread_inside(flags.astype(np.int64), parent, missing=0) > 0
+    return np.asarray(around[parent] & (parent >= 0))
+
+
 def are_calls(trace: Trace, accept: Callable[[Call], object]) -> Flags:
     """Which ops are calls that meet a condition, which is asked once for each kind of op."""
     return np.asarray(are_kinds(trace, accept)[trace.ops["kind"]])
