@@ -62,6 +62,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
 ASSUMPTIONS = {  # codes of all other notes
     "activations-by": "from what the activations in memory are known",
     "biases-separate": "biases of convolutions are kernels of their own on the target",
+    "blocks-run-again": "checkpoints run blocks of the step again: what these keep in memory counts one at a time",
     "carried": "host and input time is carried from the source",
     "casts": "casts that another precision adds or removes",
     "convolution-of-layer": "sizes of a convolution are those of its layer's other passes",

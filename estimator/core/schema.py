@@ -33,6 +33,7 @@ STREAMING = (  # classes that memory binds
     "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
 )  # fmt: skip
 UNPOOLED = tuple(name for name in STREAMING if name != "pooling")  # compared by the bytes that they move
+IN_BLOCK = "@"  # between the place of a call and the block that a checkpoint runs again
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op
@@ -326,7 +327,8 @@ OPS = Table(
         Column(
             "places",
             "text",
-            "when its calls that training keeps tensors of ran, as places among all such calls of one step, '3;17'",
+            "when its calls that training keeps tensors of ran, as places among all such calls of one pass, '3;17'; "
+            "'17@2' is of block 2, which a checkpoint runs again",
         ),
         Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0, maximum=LONGEST_S),
         Column("shared_s", "number", "that time, each instant divided among the ops that ran", "s/step", minimum=0),

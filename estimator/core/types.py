@@ -396,7 +396,8 @@ class StepTensors:
 
     ``evidence`` tells how it is known: from the flow of tensors between ops; from that of a plan, of which nothing ran;
     from what each operator keeps for its gradient; from the sizes of the layers' outputs alone; or not at all, so that
-    the activations are 0. ``kept``: the activations of the forward pass up to the last block's result.
+    the activations are 0. ``kept``: the activations of the forward pass up to the last block's result. ``run_again``:
+    how many blocks checkpoints run again.
     """
 
     activations: Floats
@@ -404,6 +405,7 @@ class StepTensors:
     workspace: Floats
     evidence: Literal["flow", "plan", "rules", "layers", "none"]
     kept: float = 0.0
+    run_again: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import OPS
+from estimator.core.schema import IN_BLOCK, OPS
 from estimator.core.types import Profile
 
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
-PLACE = r"\d{1,15}"
+PLACE = rf"\d{{1,15}}({IN_BLOCK}\d{{1,15}})?"
 PLACES = rf"{PLACE}(;{PLACE})*"
 SLACK = 0.02  # share of a step's time by which its ops may exceed it
 AMOUNTS = ("calls", "time_s", "shared_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
@@ -39,10 +39,14 @@ def _refuse_unreadable_shapes(ops: pd.DataFrame, where: str) -> None:
 
 def _refuse_unreadable_places(ops: pd.DataFrame, where: str) -> None:
     known = ops["places"].dropna()
-    once = np.array([len(set(text.split(";"))) == text.count(";") + 1 for text in known], dtype=bool)
+    once = np.array([_are_different(text.split(";")) for text in known], dtype=bool)
     for row, text in known[~(known.str.fullmatch(PLACES).to_numpy(dtype=bool) & once)].items():
         place = f"{where}: row {int(str(row)) + 1}"
         raise EstimatorError(f"{place}: places is '{text}'; expected different whole numbers such as '3;17'")
+
+
+def _are_different(places: list[str]) -> bool:
+    return len({place.partition(IN_BLOCK)[0] for place in places}) == len(places)
 
 
 def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:

@@ -144,12 +144,15 @@ def memory_use(
 def _notes(tensors: StepTensors, device: DeviceSpec | None) -> Iterator[Note]:
     if tensors.evidence != "flow":
         yield Note("activations-by", ACTIVATIONS[tensors.evidence])
+    if tensors.run_again:
+        yield Note("blocks-run-again", RUN_AGAIN.format(count=tensors.run_again))
     if device is None:
         yield Note("memory-without-device", "no device is named: the reserve of its driver and libraries is left out")
     elif device.memory_capacity is None:
         yield Note("memory-unknown", f"the memory of {device.name} is not known")
 
 
+RUN_AGAIN = "checkpoints run {count} block(s) of the step again: what these keep counts for one block at a time"
 ACTIVATIONS = {  # by evidence
     "plan": "nothing ran: each op is taken to make its own tensors; a framework may fuse ops, and then fewer live",
     "rules": "the profile does not tell which op reads which tensor: activations are what each operator keeps by rule",

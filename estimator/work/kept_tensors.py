@@ -12,23 +12,36 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from estimator.core.schema import IN_BLOCK
 from estimator.core.types import ITEMSIZE, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import is_variable, torch
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.result_sizes import written_elements
-from estimator.work.saved_tensors import FACTORS, ForwardOp, backward_moments, forward_moments, saved_tensors
+from estimator.work.saved_tensors import FACTORS, NO_BLOCK, ForwardOp, backward_moments, forward_moments, saved_tensors
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
 SINGLE = "single"  # attribute: what an operand of a single element is, number or weight
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
+
+
+class _Calls(NamedTuple):
+    """The row of each call in the order of a step, once; without places each row once, with the number of its calls.
+
+    ``blocks``: those that a checkpoint runs again.
+    """
+
+    rows: Integers
+    counts: Floats
+    blocks: Integers
 
 
 @cache
@@ -47,7 +60,7 @@ def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     """The tensors of a step: what the forward pass keeps, and what lives while each gradient is computed, where the
     profile has the places of its calls; in inference, those of the forward pass alone.
     """
-    ops = _forward_ops(work, workload, *_forward_rows(work))
+    ops = _forward_ops(work, workload, _forward_calls(work))
     trains = bool(in_phase(work, "backward").any()) or workload.mode == "training"
     if not ops:
         return StepTensors(np.zeros(1), np.zeros(1), np.zeros(1), "rules")
@@ -55,7 +68,8 @@ def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
         return StepTensors(*forward_moments(ops), "rules")
     if work["places"].isna().all():  # the rows may be in any order
         return _of_any_order(ops)
-    return StepTensors(*backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE), "rules")
+    blocks = len({op.block for op in ops} - {NO_BLOCK})
+    return StepTensors(*backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE), "rules", run_again=blocks)
 
 
 def kept_of_steps(work: pd.DataFrame, workload: Workload, steps: Integers) -> list[StepTensors]:
@@ -63,9 +77,9 @@ def kept_of_steps(work: pd.DataFrame, workload: Workload, steps: Integers) -> li
 
     The rows of a step stand together, and have no places.
     """
-    rows, counts = _forward_rows(work)
-    ops = _forward_ops(work, workload, rows, counts)
-    ends = np.searchsorted(steps[rows], np.arange(steps.max(initial=-1) + 2))
+    calls = _forward_calls(work)
+    ops = _forward_ops(work, workload, calls)
+    ends = np.searchsorted(steps[calls.rows], np.arange(steps.max(initial=-1) + 2))
     return [_of_any_order(ops[first:end]) for first, end in pairwise(ends.tolist())]
 
 
@@ -80,18 +94,17 @@ def layer_tensors(workload: Workload) -> StepTensors:
     return StepTensors(np.array([elements * ITEMSIZE[workload.precision]]), np.zeros(1), np.zeros(1), "layers")
 
 
-def _forward_rows(work: pd.DataFrame) -> tuple[Integers, Floats]:
-    """The rows of the forward pass in their order, with the number of their calls; a row for each call where the
-    profile has their places.
-    """
+def _forward_calls(work: pd.DataFrame) -> _Calls:
+    """The calls of the forward pass."""
     chosen = in_phase(work, "forward") & ~updates(work) & ~is_variable(work) & ~work["op_class"].isin(NOT_TENSORS)
     return _order(work, np.flatnonzero(chosen.to_numpy(dtype=bool)))
 
 
-def _forward_ops(work: pd.DataFrame, workload: Workload, rows: Integers, counts: Floats) -> list[ForwardOp]:
-    """The ops of these rows of the forward pass."""
-    of_row = _described(work, workload, np.unique(rows))
-    return [replace(of_row[row], count=count) for row, count in zip(rows.tolist(), counts.tolist(), strict=True)]
+def _forward_ops(work: pd.DataFrame, workload: Workload, calls: _Calls) -> list[ForwardOp]:
+    """The ops of these calls of the forward pass."""
+    of_row = _described(work, workload, np.unique(calls.rows))
+    each = zip(*(column.tolist() for column in calls), strict=True)
+    return [replace(of_row[row], count=count, block=block) for row, count, block in each]
 
 
 def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[int, ForwardOp]:
@@ -166,17 +179,18 @@ def _factor(op: shapes.Op) -> int:
     return 0 if is_vector or math.prod(small) == math.prod(large) else math.prod(small)
 
 
-def _order(work: pd.DataFrame, rows: Integers) -> tuple[Integers, Floats]:
-    """The row of each call in the order of a step, once; without places each row once, with the number of its calls."""
+def _order(work: pd.DataFrame, rows: Integers) -> _Calls:
+    """The calls of these rows."""
     texts = work["places"].iloc[rows]
     if texts.isna().all():
-        return rows, work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float)
+        return _Calls(rows, work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float), np.full_like(rows, NO_BLOCK))
     calls = [
-        (int(place), row)
+        (int(place), row, int(block or NO_BLOCK))
         for row, text in zip(rows.tolist(), texts, strict=True) if isinstance(text, str)
-        for place in text.split(";")
+        for place, _, block in (each.partition(IN_BLOCK) for each in text.split(";"))
     ]  # fmt: skip
-    return np.array([row for _, row in sorted(calls)], dtype=np.int64), np.ones(len(calls))
+    ordered = np.array(sorted(calls), dtype=np.int64).reshape(-1, 3)
+    return _Calls(ordered[:, 1], np.ones(len(calls)), ordered[:, 2])
 
 
 def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, ...]]:

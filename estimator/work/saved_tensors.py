@@ -4,16 +4,20 @@ An operand is taken to be a tensor that an earlier op wrote: the last one of its
 part of a larger one. So a tensor that one op keeps as its result and the next as its operand counts once, and parts of
 one tensor, such as queries, keys and values of one product, count as that tensor. An operand that no op wrote is the
 batch of data.
+
+A checkpoint runs a block of ops again just before their gradients are computed. What the block alone writes and keeps
+lives meanwhile (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016, section 4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
-from estimator.core.types import Floats
+from estimator.core.types import Floats, Integers
 from estimator.work.tensors import FLAG_BYTES
 
 OPERAND, OPERANDS, RESULT, MASK, INDICES = "operand", "operands", "result", "mask", "indices"
@@ -21,11 +25,13 @@ RESERVE = "reserve"  # of a recurrent layer
 CLONE = "clone"  # of the operand that an op in place overwrites
 INDEX_BYTES = 8.0
 MOST_PARTS = 8  # of one tensor
+NO_BLOCK, NO_OP = 0, -1
 RECENT = 512  # tensors that are looked through
 COPIES = ("copy", "cast")
 FACTORS = ("mul", "div")  # whose operands are kept for each other's gradients
 POWERS = ("pow", "square")
 PASSES_ON = ("add", "sub")  # their operands' gradients are the result's
+Key = tuple[int, str | int]  # the op that writes a tensor, and which of its tensors
 Moments = tuple[Floats, Floats, Floats]  # activations, gradients and workspace [B]
 
 
@@ -46,6 +52,7 @@ class ForwardOp:
     is_bare: bool = False  # a product that no activation is fused into
     weights: float = 0.0  # elements
     count: float = 1.0  # calls that it stands for
+    block: int = NO_BLOCK  # that a checkpoint runs again
 
     @property
     def kept_operands(self) -> int:
@@ -69,10 +76,11 @@ class _Tensor:
 
 @dataclass
 class _Saved:
-    """A tensor that is kept: its size [B], and the first op that keeps it."""
+    """A tensor that is kept: its size [B], the first op that keeps it, and the block that alone writes and keeps it."""
 
     size: float
     first: int
+    block: int
 
 
 @dataclass
@@ -135,8 +143,9 @@ def _holds(whole: int, part: int) -> bool:
 
 def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
     """The tensors that the forward pass keeps for the backward pass."""
-    tensors, saved = _Tensors(), dict[Hashable, _Saved]()
+    tensors, saved = _Tensors(), dict[Key, _Saved]()
     previous: tuple[ForwardOp | None, list[_Tensor | None]] = (None, [])
+    begun = {NO_BLOCK}
     for number, op in enumerate(ops):
         if op.weights:
             tensors.forget(op.weights, COPIES)
@@ -145,12 +154,25 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
         if op.reduces and op.operands:
             tensors.forget(op.operands[0], POWERS)
         written = tensors.write(number, op, taken)
-        for key, size in _kept(number, op, taken, written, tensors):
-            known = saved.setdefault(key, _Saved(0.0, number))
+        begins = op.block not in begun
+        begun.add(op.block)
+        for key, size in chain(_kept(number, op, taken, written, tensors), _handed_to(taken) if begins else ()):
+            known = saved.setdefault(key, _Saved(0.0, number, _block(key[0], ops)))
             known.size = max(known.size, op.count * size)
+            known.block = op.block if op.block == known.block else NO_BLOCK
         if not _rearranges(op):
             previous = (op if op.is_bare else None, taken)
     return list(saved.values())
+
+
+def _handed_to(taken: Sequence[_Tensor | None]) -> Iterator[tuple[Key, float]]:
+    """Yield what the first op of a block reads: it is kept, so that the block can run again."""
+    for tensor in filter(None, taken):
+        yield (tensor.number, RESULT), tensor.elements * tensor.itemsize
+
+
+def _block(number: int, ops: Sequence[ForwardOp]) -> int:
+    return NO_BLOCK if number == NO_OP else ops[number].block
 
 
 def _rearranges(op: ForwardOp) -> bool:
@@ -163,26 +185,26 @@ def _rearranges(op: ForwardOp) -> bool:
 
 def _kept(
     number: int, op: ForwardOp, taken: Sequence[_Tensor | None], written: _Tensor, tensors: _Tensors
-) -> Iterator[tuple[Hashable, float]]:
+) -> Iterator[tuple[Key, float]]:
     """Yield a key and the size [B] of each tensor that an op keeps; a cast of an operand is a tensor of its own."""
     for place, (elements, tensor) in enumerate(_kept_operands(op, taken, tensors)):
         if tensor is None:
-            yield ("data", elements), elements * op.itemsizes[0]
+            yield (NO_OP, elements), elements * op.itemsizes[0]
         elif tensor.itemsize != op.itemsizes[0]:
-            yield ("cast", number, place), elements * op.itemsizes[0]
+            yield (number, place), elements * op.itemsizes[0]
         else:
             tensor.is_kept = True
-            yield tensor.number, tensor.elements * tensor.itemsize
+            yield (tensor.number, RESULT), tensor.elements * tensor.itemsize
     words = op.keeps.split()
     if RESULT in words:
         written.is_kept = True
-        yield written.number, op.result * op.itemsizes[1]
+        yield (written.number, RESULT), op.result * op.itemsizes[1]
     if MASK in words:
-        yield ("own", number), op.flags * FLAG_BYTES
+        yield (number, MASK), op.flags * FLAG_BYTES
     if RESERVE in words:
-        yield ("own", number), op.flags * op.itemsizes[1]
+        yield (number, RESERVE), op.flags * op.itemsizes[1]
     if INDICES in words:
-        yield ("own", number), op.result * INDEX_BYTES
+        yield (number, INDICES), op.result * INDEX_BYTES
 
 
 def _kept_operands(
@@ -201,16 +223,31 @@ def _kept_operands(
 def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient_itemsize: float) -> Moments:
     """What lives while the gradients of each op are computed, the last op first.
 
-    A kept tensor lives until the first op that keeps it has its gradients; the gradients of an op's result and operands
-    live while these are computed, and those of weights from then on.
+    A kept tensor lives until the first op that keeps it has its gradients, and that of a block only meanwhile; the
+    gradients of an op's result and operands live while these are computed, and those of weights from then on.
     """
-    size = np.zeros(len(ops) + 1)
-    np.add.at(size, [each.first for each in saved], [each.size for each in saved])
-    activations = np.cumsum(size)[:-1][::-1]
+    outside = _kept_up_to(len(ops), [each for each in saved if each.block == NO_BLOCK])
+    blocks = np.array([op.block for op in ops])
+    activations = (outside + _kept_in_blocks(blocks, saved))[::-1]
     gradients = np.cumsum([gradient_itemsize * op.count * op.weights for op in ops][::-1])
     weights = {op.weights for op in ops if op.weights}
     own = [_gradient_bytes(op, weights) for op in ops][::-1]
     return activations, np.asarray(gradients, dtype=float), np.array(own, dtype=float)
+
+
+def _kept_up_to(ops: int, saved: Sequence[_Saved]) -> Floats:
+    """What ops up to each one keep [B]."""
+    size = np.zeros(ops)
+    np.add.at(size, [each.first for each in saved], [each.size for each in saved])
+    return np.cumsum(size)
+
+
+def _kept_in_blocks(blocks: Integers, saved: Sequence[_Saved]) -> Floats:
+    """What ops up to each one of its block keep within this [B]."""
+    held = _kept_up_to(len(blocks), [each for each in saved if each.block != NO_BLOCK])
+    is_first = np.append(True, np.diff(blocks) != 0)
+    before = np.append(0.0, held)[np.maximum.accumulate(np.where(is_first, np.arange(len(blocks)), 0))]
+    return np.where(blocks == NO_BLOCK, 0.0, held - before)
 
 
 def _gradient_bytes(op: ForwardOp, weights: Collection[float]) -> float:

@@ -95,9 +95,10 @@ def test_without_a_device_there_is_no_reserve_and_no_verdict() -> None:
 
 def test_notes_of_variables_and_of_the_evidence_go_along() -> None:
     variables = dataclasses.replace(VARIABLES, notes=(Note("parameters-counted", "counted"),))
-    at = [(8, tensors(6e9, "rules"))]
+    at = [(8, dataclasses.replace(tensors(6e9, "rules"), run_again=2))]
     use = memory.memory_use(at, variables, WORKLOAD, None, PLAN, ALONE)
-    assert [note.code for note in use.notes] == ["parameters-counted", "activations-by", "memory-without-device"]
+    codes = ["parameters-counted", "activations-by", "blocks-run-again", "memory-without-device"]
+    assert [note.code for note in use.notes] == codes
 
 
 def test_gradients_of_weights_that_many_ops_use_are_summed() -> None:

@@ -1,5 +1,6 @@
 """Training steps against PyTorch's and XLA's own counts: FLOP by the shapes of layers, and tensors that are kept."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,43 @@ class TestAutograd:
         batch = torch.randn(*shape)
         ours = self.kept(torch, model, batch, tmp_path)
         assert ours == pytest.approx(self.saved(torch, model, batch, own), rel=self.WITHIN)
+
+
+class TestAllocator:
+    """The most that a step holds at once, against what PyTorch's allocator gave it, with and without checkpoints."""
+
+    WITHIN = 0.1  # the result of a block that runs again, and what sums of gradients hold, are not counted
+
+    @pytest.fixture
+    def torch(self) -> Any:
+        return pytest.importorskip("torch")
+
+    def network(self, torch: Any, blocks: str) -> Any:
+        """A function of the data that runs six blocks, each as its letter says."""
+        layers = [torch.nn.TransformerEncoderLayer(64, 4, 256, dropout=0.0, batch_first=True) for _ in blocks]
+        run_again = torch.utils.checkpoint.checkpoint
+
+        def run(x: Any) -> Any:
+            for letter, layer in zip(blocks, layers, strict=True):
+                x = layer(x) if letter == "k" else run_again(layer, x, use_reentrant=letter == "f")
+            return x.square().sum()
+
+        return run
+
+    @pytest.mark.parametrize("blocks", ["kkkkkk", "nnnnnn", "ffffff", "nknknk"])  # k: kept, f: a function, n: numbered
+    def test_the_most_that_a_step_holds(self, torch: Any, blocks: str, tmp_path: Path) -> None:
+        network, batch = self.network(torch, blocks), torch.randn(64, 64, 64, requires_grad=True)
+        activities = [torch.profiler.ProfilerActivity.CPU]
+        with torch.profiler.profile(activities=activities, record_shapes=True, profile_memory=True) as profiler:
+            network(batch).backward()
+        profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+        events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+        memory = [event["args"] for event in events if event["name"] == "[memory]"]
+        held = max(each["Total Allocated"] for each in memory) - memory[0]["Total Allocated"] + memory[0]["Bytes"]
+        profile = read_profile(tmp_path / "trace.json")
+        tensors = kept_tensors(count_work(profile.ops, TOY).work, TOY)
+        ours = (tensors.activations + tensors.gradients + tensors.workspace).max() - 4 * batch.numel()  # it was there
+        assert ours == pytest.approx(held, rel=self.WITHIN)
 
 
 class TestXla:

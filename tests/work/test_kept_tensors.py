@@ -89,6 +89,16 @@ def test_picked_elements_keep_what_they_are_picked_of() -> None:
     assert kept(PRODUCT, ("aten::gather", "8x16;8x2")) == (1 + 1) * SIZE * 4 + 8 * 2 * 8  # and the indices
 
 
+def test_blocks_that_run_again_hold_their_tensors_one_at_a_time() -> None:
+    phases, places = ["forward", "forward", "backward"], ["0@1;2@1;4@2;6@2", "1@1;3@1;5@2;7@2", None]
+    table = pd.DataFrame([PRODUCT, ("aten::relu", "8x16"), PRODUCT], columns=["op_type", "shapes"])
+    table = table.assign(op="op", time_s=1e-3, phase=phases, places=places)
+    found = kept_tensors(count_work(table, WORKLOAD).work, WORKLOAD)
+    inside, outside = 2 * 4 * SIZE, 2 * 4 * SIZE  # results of relu; the data, and what the first block hands on
+    assert found.activations[0] == inside + outside
+    assert found.run_again == 2
+
+
 def test_the_casts_of_numbers_do_not_make_others_tensors() -> None:
     ops = [PRODUCT, ("aten::mul", "8x16;1"), ("aten::_to_copy", "1"), ("aten::mul", "8x16;1"), ("aten::_to_copy", "1")]
     assert kept(*ops, attributes=[None, "single=number", None, "single=number", None]) == SIZE * 4

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from estimator.work.saved_tensors import ForwardOp, backward_moments, forward_moments, saved_tensors
@@ -75,6 +76,24 @@ def test_the_backward_pass_frees_tensors_and_makes_gradients() -> None:
     assert gradients.tolist() == [4 * 64, 4 * 64, 2 * 4 * 64]
     assert own.tolist() == [2 * 4 * S] * 3
     assert forward_moments((ADD,))[0].tolist() == [3 * 4 * S]
+
+
+def test_a_block_that_runs_again_holds_its_own_tensors_meanwhile() -> None:
+    """Outside: the data, and norm's operand, which another block wrote. Inside: the first block's mask and relu's
+    result; the second one's norm and silu's clone.
+    """
+    dropout = ForwardOp("mask", (S,), FP32, S, "dropout", flags=4 * S)
+    first = [replace(op, block=1) for op in (PRODUCT, dropout, RELU, PRODUCT)]
+    second = [replace(op, block=2) for op in (NORM, PRODUCT, SILU)]
+    activations = backward_moments(ops := [*first, *second, PRODUCT], saved_tensors(ops), 4.0)[0] / (4 * S)
+    outside, inside = np.array([1, 1, 1, 1, 2, 2, 2, 3]), np.array([0, 1, 2, 2, 0, 1, 2, 0])
+    assert activations[::-1].tolist() == (outside + inside).tolist()
+
+
+def test_what_a_block_reads_first_is_kept_though_its_op_keeps_nothing() -> None:
+    ops = [PRODUCT, replace(ADD, block=1), replace(RELU, block=1), PRODUCT]
+    activations = backward_moments(ops, saved_tensors(ops), 4.0)[0] / (4 * S)
+    assert activations.tolist() == [3, 3, 2, 1]
 
 
 def test_a_cast_of_weights_holds_nothing_that_is_no_parameter() -> None:

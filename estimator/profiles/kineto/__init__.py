@@ -29,6 +29,7 @@ from estimator.profiles.frameworks import PYTORCH, with_framework
 from estimator.profiles.kineto import autograd, torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.attention_gradients import complete_attention
+from estimator.profiles.kineto.checkpoints import checkpointed_blocks
 from estimator.profiles.kineto.collectives import NOTHING, Message, messages_of_events, world_size
 from estimator.profiles.kineto.composed_layers import NO_LAYER, describe_part, keep_tensors, mark_layers
 from estimator.profiles.kineto.convolutions import complete_convolutions
@@ -43,7 +44,7 @@ from estimator.profiles.kineto.devices import (
     rows_of_first,
 )
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
-from estimator.profiles.kineto.nesting import BACK, UNKNOWN, UPDATE, Nesting, are_calls, nest_ops
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UNKNOWN, UPDATE, Nesting, are_calls, nest_ops
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import Steps, busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
@@ -112,7 +113,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     of_call = steps.step[counted] if on_device else _step_of_op(steps, timed["start"])
     ops = mean_over_devices(ops, len(workers))
     profile = Profile(
-        ops=_with_places(ops, row_of_call, timed["start"], of_call, rows.tracked),
+        ops=_with_places(ops, rows, row_of_call, timed["start"], of_call, trace, nest),
         timeline=timeline,
         workload=_as_traced(workload, trace, nest, steps),
         device=None,
@@ -143,12 +144,14 @@ class _Rows:
     Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase,
     piece of the op's work, message (NOTHING: none), and layer that a processor ran op by op (mark_layers;
     NO_LAYER: none). Each line of ``amounts`` holds calls, time [ps] and bytes.
-    ``of_event`` is the line of each event; ``tracked`` tells whether it is a call that autograd tracks.
+    ``of_event`` is the line of each event, ``op`` its op (-1: unknown); ``tracked`` tells whether it is a call that
+    autograd tracks.
     """
 
     keys: Integers
     amounts: Integers
     of_event: Integers
+    op: Integers
     tracked: Flags
 
 
@@ -160,7 +163,8 @@ def _on_host(trace: Trace, nest: Nesting, in_steps: Flags) -> _Rows:
     row_of_op, keys = _number_lines(kind, on_no_device, on_no_device, nest.phase[in_steps], piece, nothing, layer)
     amounts = _sums_by_row(row_of_op, ones, nest.self_ps[in_steps], 0 * ones)
     tracked = autograd.tracked(trace, nest)[in_steps] | keep_tensors(trace, kind, layer)
-    rows = _Rows(keys, amounts, row_of_op, tracked)
+    tracked &= nest.phase[in_steps] == FORWARD
+    rows = _Rows(keys, amounts, row_of_op, np.flatnonzero(in_steps), tracked)
     return _in_program_order(rows, trace.ops["start"][in_steps])
 
 
@@ -179,7 +183,7 @@ def _on_device(trace: Trace, nest: Nesting, launches: Launches) -> _Rows:
     amounts = _sums_by_row(row_of_event, share.calls, device["duration"], moved_bytes)
     is_call = has_op & (share.piece != NO) & (share.calls > 0)
     is_call[is_call] = autograd.tracked(trace, nest)[share.op[is_call]]
-    return _in_program_order(_Rows(keys, amounts, row_of_event, is_call), device["start"])
+    return _in_program_order(_Rows(keys, amounts, row_of_event, share.op, is_call), device["start"])
 
 
 def _step_of_op(steps: Steps, start: Integers) -> Integers:
@@ -192,13 +196,21 @@ def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
     first = np.full(len(rows.keys), LAST)
     np.minimum.at(first, rows.of_event, start)
     order = np.argsort(first, kind="stable")
-    return _Rows(rows.keys[order], rows.amounts[order], np.argsort(order)[rows.of_event], rows.tracked)
+    return _Rows(rows.keys[order], rows.amounts[order], np.argsort(order)[rows.of_event], rows.op, rows.tracked)
 
 
-def _with_places(ops: pd.DataFrame, row: Integers, start: Integers, step: Integers, tracked: Flags) -> pd.DataFrame:
-    """OPS with the places of the calls that autograd tracks in the first step, each of a row, start and step."""
-    chosen = tracked & (row >= 0) & (step == 0)
-    texts = autograd.places(row[chosen], start[chosen], len(ops))
+def _with_places(
+    ops: pd.DataFrame, rows: _Rows, row: Integers, start: Integers, step: Integers, trace: Trace, nest: Nesting
+) -> pd.DataFrame:
+    """OPS with the places of the calls that autograd tracks in the fullest pass of the first step.
+
+    ``row``, ``start`` and ``step`` are those of each event of ``rows``.
+    """
+    chosen = rows.tracked & (row >= 0) & (step == 0)
+    number = autograd.passes(trace, nest, rows.op[rows.tracked])[rows.op[chosen]]
+    chosen[chosen] = number == np.bincount(number, minlength=1).argmax()
+    block = checkpointed_blocks(trace, nest)[rows.op[chosen]]
+    texts = autograd.places(row[chosen], block, start[chosen], len(ops))
     return ops.assign(places=pd.Series(texts, index=ops.index, dtype=ops["shapes"].dtype))
 
 
@@ -279,7 +291,8 @@ def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) ->
         workload = workload.model_copy(update={"parameters": counted})
     if workload.optimizer is None and (name := autograd.optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
-    if autograd.keeps_gradients(trace, nest):
+    several = autograd.backward_passes(trace, nest, steps.ops) > steps.count
+    if several or autograd.keeps_gradients(trace, nest):
         workload = workload.model_copy(update={"gradients_in_forward": True})
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
     return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from estimator.core.schema import IN_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, read_sizes
+from estimator.profiles.kineto.checkpoints import NO_BLOCK, inner_gradients
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, are_inside
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
@@ -50,20 +52,31 @@ def _between(trace: Trace, nest: Nesting) -> Flags:
     return between
 
 
-def places(row: Integers, start: Integers, rows: int) -> list[str | None]:
-    """The places of each row's events among all, in the order of their starts, ``3;17``; None for a row without any."""
-    in_order = row[np.argsort(start, kind="stable")]
+def passes(trace: Trace, nest: Nesting, forward: Integers) -> Integers:
+    """For each op the number of its pass: ops of the backward pass lie between these ones of two forward passes."""
+    is_forward = np.zeros(len(nest.phase), dtype=bool)
+    is_forward[forward] = True
+    rows = _in_order(trace, is_forward | (nest.phase == BACK))
+    number = np.zeros(len(is_forward), dtype=np.int64)
+    number[rows] = np.cumsum(np.diff(is_forward[rows].astype(np.int64), prepend=0) > 0)
+    return number
+
+
+def places(row: Integers, block: Integers, start: Integers, rows: int) -> list[str | None]:
+    """The places of each row's events among all, by their starts, with their blocks, ``3;17@2``; None: no event."""
+    order = np.argsort(start, kind="stable")
     listed: list[list[str]] = [[] for _ in range(rows)]
-    for place, each in enumerate(in_order.tolist()):
-        listed[each].append(str(place))
+    for place, (each, block_of_each) in enumerate(zip(row[order].tolist(), block[order].tolist(), strict=True)):
+        listed[each].append(str(place) if block_of_each == NO_BLOCK else f"{place}{IN_BLOCK}{block_of_each}")
     return [";".join(each) or None for each in listed]
 
 
 def trained_numbers(trace: Trace, nest: Nesting, in_steps: Flags, steps: int) -> int | None:
     """Trained numbers, by the gradients that one backward pass hands over; None where nothing tells."""
-    often = np.bincount(trace.ops["kind"][in_steps], minlength=len(trace.calls)).tolist()
+    counted = in_steps & ~inner_gradients(trace, nest)
+    often = np.bincount(trace.ops["kind"][counted], minlength=len(trace.calls)).tolist()
     total = sum(count * _gradient_elements(call) for count, call in zip(often, trace.calls, strict=True) if count)
-    passes = max(_backward_passes(trace, nest, in_steps), steps)
+    passes = max(backward_passes(trace, nest, in_steps), steps)
     return round(total / passes) or None
 
 
@@ -73,23 +86,24 @@ def _gradient_elements(call: Call) -> int:
     return sum(map(math.prod, sizes[0])) if sizes else 0
 
 
-def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
-    """How often a product of the backward pass follows one of the forward pass."""
-    rows = _products_in_order(trace, nest)
-    phase = nest.phase[rows[in_steps[rows]]]
-    return int(((phase[1:] == BACK) & (phase[:-1] == FORWARD)).sum())
+def backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
+    """How often a parameter gets its gradient, as the first one behind a product of the forward pass."""
+    ends = are_calls(trace, lambda call: call.name == GRADIENT_ENDS)
+    products = are_calls(trace, torch_ops.does_product) & (nest.phase == FORWARD)
+    is_end = ends[_in_order(trace, (ends | products) & in_steps)]
+    return int((is_end[1:] & ~is_end[:-1]).sum())
 
 
-def _products_in_order(trace: Trace, nest: Nesting) -> Integers:
-    """The products of both passes, in the order of their starts."""
-    rows = np.flatnonzero(are_calls(trace, torch_ops.does_product) & np.isin(nest.phase, (FORWARD, BACK)))
+def _in_order(trace: Trace, chosen: Flags) -> Integers:
+    """The chosen ops, in the order of their starts."""
+    rows = np.flatnonzero(chosen)
     return rows[np.argsort(trace.ops["start"][rows], kind="stable")]
 
 
 def keeps_gradients(trace: Trace, nest: Nesting) -> bool:
     """Whether gradients are set to nothing behind the forward pass: the op before each mark of that is one of it."""
     marked = trace.marks["start"][trace.marked(ZERO_GRAD)]
-    rows = _products_in_order(trace, nest)
+    rows = _in_order(trace, are_calls(trace, torch_ops.does_product) & np.isin(nest.phase, (FORWARD, BACK)))
     if not len(marked) or not len(rows):
         return False
     before = np.searchsorted(trace.ops["start"][rows], marked) - 1

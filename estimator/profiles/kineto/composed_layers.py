@@ -25,7 +25,8 @@ from estimator.profiles.kineto.arguments import (
     shapes_text,
 )
 from estimator.profiles.kineto.attention import describe_attention
-from estimator.profiles.kineto.nesting import BACK, BACKWARD, Nesting, are_calls, are_inside, are_kinds, spread_inside
+from estimator.profiles.kineto.checkpoints import computed_again, is_gradient
+from estimator.profiles.kineto.nesting import BACK, Nesting, are_calls, are_inside, are_kinds, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 ATTENTION = "_scaled_dot_product_attention_math"
@@ -48,20 +49,10 @@ def mark_layers(trace: Trace, nest: Nesting) -> Integers:
     mark = np.zeros(len(layer), dtype=np.int64)
     for row, gradients in _gradients(np.unique(layer[layer != NO_LAYER]), trace, nest):
         layer[gradients], mark[row] = row, len(gradients) > 0
-    layer[_computed_again(trace, nest) & (layer == NO_LAYER)] = OUTSIDE
+    layer[computed_again(trace, nest) & (layer == NO_LAYER)] = OUTSIDE
     layer = spread_inside(layer, nest.parent, NO_LAYER)
     layer[layer == OUTSIDE] = NO_LAYER
     return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark[layer])
-
-
-def _computed_again(trace: Trace, nest: Nesting) -> Flags:
-    """Ops of the forward pass that a checkpoint runs again inside of a gradient: those that autograd numbers."""
-    numbered: Flags = (nest.phase == BACK) & (trace.ops["sequence"] != ABSENT)
-    return numbered & ~are_calls(trace, _is_gradient)
-
-
-def _is_gradient(call: Call) -> bool:
-    return bool(BACKWARD.search(call.name))
 
 
 def _layers(trace: Trace, nest: Nesting) -> Integers:
@@ -128,7 +119,7 @@ def _gradients(layers: Integers, trace: Trace, nest: Nesting) -> Iterator[tuple[
 def _next_numbers(lane: int, times: Integers, trace: Trace) -> Integers:
     """The least number that autograd gives to ops of a lane from each of these times on; LAST without any."""
     ops, number = trace.ops, trace.ops["sequence"]
-    rows = np.flatnonzero((ops["lane"] == lane) & ~are_calls(trace, _is_gradient) & (number != ABSENT))
+    rows = np.flatnonzero((ops["lane"] == lane) & ~are_calls(trace, is_gradient) & (number != ABSENT))
     rows = rows[np.argsort(ops["start"][rows], kind="stable")]
     least = np.minimum.accumulate(np.append(number[rows], LAST)[::-1])[::-1]
     return np.asarray(least[np.searchsorted(ops["start"][rows], times)])

@@ -32,6 +32,7 @@ BACKWARD = (
     event("autograd::engine::evaluate_function: MmBackward0", 60, 10), event("aten::mm", 62, 5, **MM), ends(72, 8, 8),
     ends(76, 8, 8), ends(80, 8),
 )  # fmt: skip
+MICRO_BATCHES = (*FORWARD, *BACKWARD, *({**each, "ts": each["ts"] + 200} for each in (*FORWARD, *BACKWARD)))
 UPDATE = (mark("Optimizer.step#SGD.step", 90, 20), event("aten::add_", 92, 2, **TENSOR))
 
 
@@ -69,8 +70,20 @@ def test_gradients_count_the_parameters_once(tmp_path: Path) -> None:
     stated = Workload(name="toy", parameters=5)
     assert read(tmp_path, *FORWARD, *BACKWARD, workload=stated).workload.parameters == 5
     assert read(tmp_path, *FORWARD).workload.parameters is None
-    again = [{**each, "ts": each["ts"] + 200} for each in (*FORWARD, *BACKWARD)]  # a second micro-batch
-    assert read(tmp_path, *FORWARD, *BACKWARD, *again).workload.parameters == 64 + 64 + 8
+    assert read(tmp_path, *MICRO_BATCHES).workload.parameters == 64 + 64 + 8
+
+
+def test_a_gradient_inside_of_the_forward_pass_is_no_pass_of_its_own(tmp_path: Path) -> None:
+    """As of forces, which are the gradient of an energy."""
+    forces = [{**each, "ts": each["ts"] - 200} for each in (*FORWARD, *BACKWARD[:2])]
+    assert read(tmp_path, *forces, *FORWARD, *BACKWARD).workload.parameters == 64 + 64 + 8
+
+
+def test_of_several_passes_the_fullest_has_places(tmp_path: Path) -> None:
+    profile = read(tmp_path, *MICRO_BATCHES, op("aten::exp", 240, 13))
+    assert places(profile) == {"aten::mm": "0;2", "aten::tanh": "1", "aten::exp": "3"}
+    assert profile.workload.gradients_in_forward  # those of the first micro-batch
+    assert not read(tmp_path, *FORWARD, *BACKWARD).workload.gradients_in_forward
 
 
 @pytest.mark.parametrize(
