@@ -34,6 +34,7 @@ STREAMING = (  # classes that memory binds
 )  # fmt: skip
 UNPOOLED = tuple(name for name in STREAMING if name != "pooling")  # compared by the bytes that they move
 IN_BLOCK = "@"  # between the place of a call and the block that a checkpoint runs again
+NO_BLOCK = 0
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op

@@ -11,25 +11,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import IN_BLOCK
+from estimator.core.schema import IN_BLOCK, NO_BLOCK
 from estimator.core.types import ITEMSIZE, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import is_variable, torch
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.result_sizes import written_elements
-from estimator.work.saved_tensors import FACTORS, NO_BLOCK, ForwardOp, backward_moments, forward_moments, saved_tensors
+from estimator.work.saved_tensors import FACTORS, ForwardOp, backward_moments, forward_moments, saved_tensors
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
 SINGLE = "single"  # attribute: what an operand of a single element is, number or weight
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
+GENERATED = "fused_elementwise"
+PRODUCTS = ("gemm", "convolution")
 GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
@@ -104,7 +106,23 @@ def _forward_ops(work: pd.DataFrame, workload: Workload, calls: _Calls) -> list[
     """The ops of these calls of the forward pass."""
     of_row = _described(work, workload, np.unique(calls.rows))
     each = zip(*(column.tolist() for column in calls), strict=True)
-    return [replace(of_row[row], count=count, block=block) for row, count, block in each]
+    ops = [replace(of_row[row], count=count, block=block) for row, count, block in each]
+    return _with_generated(ops) if any(op.operator == GENERATED and not op.operands for op in ops) else ops
+
+
+def _with_generated(ops: Sequence[ForwardOp]) -> list[ForwardOp]:
+    """The ops with one behind each product or convolution, in place of generated code whose operands are not known.
+
+    It reads their result, which is kept, and writes what the next one reads; attention reads results as they are.
+    """
+    out = []
+    for op, following in zip_longest(ops, ops[1:]):
+        out.append(op)
+        if op.operator in PRODUCTS and (following is None or following.operator != "attention"):
+            itemsizes = (op.itemsizes[1], op.itemsizes[1])
+            generated = ForwardOp("operand", (op.result,), itemsizes, op.result, GENERATED)
+            out.append(replace(generated, count=op.count, block=op.block))
+    return out
 
 
 def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[int, ForwardOp]:

@@ -17,6 +17,7 @@ from itertools import chain
 
 import numpy as np
 
+from estimator.core.schema import NO_BLOCK
 from estimator.core.types import Floats, Integers
 from estimator.work.tensors import FLAG_BYTES
 
@@ -25,7 +26,7 @@ RESERVE = "reserve"  # of a recurrent layer
 CLONE = "clone"  # of the operand that an op in place overwrites
 INDEX_BYTES = 8.0
 MOST_PARTS = 8  # of one tensor
-NO_BLOCK, NO_OP = 0, -1
+NO_OP = -1
 RECENT = 512  # tensors that are looked through
 COPIES = ("copy", "cast")
 FACTORS = ("mul", "div")  # whose operands are kept for each other's gradients
@@ -156,7 +157,7 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
         written = tensors.write(number, op, taken)
         begins = op.block not in begun
         begun.add(op.block)
-        for key, size in chain(_kept(number, op, taken, written, tensors), _handed_to(taken) if begins else ()):
+        for key, size in chain(_kept(number, op, taken, written, tensors), _read_first(taken) if begins else ()):
             known = saved.setdefault(key, _Saved(0.0, number, _block(key[0], ops)))
             known.size = max(known.size, op.count * size)
             known.block = op.block if op.block == known.block else NO_BLOCK
@@ -165,7 +166,7 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
     return list(saved.values())
 
 
-def _handed_to(taken: Sequence[_Tensor | None]) -> Iterator[tuple[Key, float]]:
+def _read_first(taken: Sequence[_Tensor | None]) -> Iterator[tuple[Key, float]]:
     """Yield what the first op of a block reads: it is kept, so that the block can run again."""
     for tensor in filter(None, taken):
         yield (tensor.number, RESULT), tensor.elements * tensor.itemsize

@@ -99,6 +99,12 @@ def test_blocks_that_run_again_hold_their_tensors_one_at_a_time() -> None:
     assert found.run_again == 2
 
 
+@pytest.mark.parametrize(("shapes", "tensors"), [(None, 4), ("8x16", 1)])
+def test_generated_code_without_shapes_keeps_what_it_reads_of_products(shapes: str | None, tensors: int) -> None:
+    """The data, both results, and what the code writes for the second product; else two products read one tensor."""
+    assert kept(("CompiledFunction", shapes), PRODUCT, PRODUCT) / (4 * SIZE) == tensors  # type: ignore[arg-type]
+
+
 def test_the_casts_of_numbers_do_not_make_others_tensors() -> None:
     ops = [PRODUCT, ("aten::mul", "8x16;1"), ("aten::_to_copy", "1"), ("aten::mul", "8x16;1"), ("aten::_to_copy", "1")]
     assert kept(*ops, attributes=[None, "single=number", None, "single=number", None]) == SIZE * 4

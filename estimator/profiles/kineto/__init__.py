@@ -29,7 +29,7 @@ from estimator.profiles.frameworks import PYTORCH, with_framework
 from estimator.profiles.kineto import autograd, torch_ops
 from estimator.profiles.kineto.arguments import Call, Work
 from estimator.profiles.kineto.attention_gradients import complete_attention
-from estimator.profiles.kineto.checkpoints import checkpointed_blocks
+from estimator.profiles.kineto.checkpoints import checkpointed_blocks, gradients_of_inputs
 from estimator.profiles.kineto.collectives import NOTHING, Message, messages_of_events, world_size
 from estimator.profiles.kineto.composed_layers import NO_LAYER, describe_part, keep_tensors, mark_layers
 from estimator.profiles.kineto.convolutions import complete_convolutions
@@ -202,13 +202,14 @@ def _in_program_order(rows: _Rows, start: Integers) -> _Rows:
 def _with_places(
     ops: pd.DataFrame, rows: _Rows, row: Integers, start: Integers, step: Integers, trace: Trace, nest: Nesting
 ) -> pd.DataFrame:
-    """OPS with the places of the calls that autograd tracks in the fullest pass of the first step.
+    """OPS with the places of the calls that autograd tracks in the first step, in its forward pass with most elements.
 
     ``row``, ``start`` and ``step`` are those of each event of ``rows``.
     """
     chosen = rows.tracked & (row >= 0) & (step == 0)
-    number = autograd.passes(trace, nest, rows.op[rows.tracked])[rows.op[chosen]]
-    chosen[chosen] = number == np.bincount(number, minlength=1).argmax()
+    number = autograd.pass_numbers(trace, rows.op[rows.tracked])[rows.op[chosen]]
+    size = np.array([1 + torch_ops.largest(call.dims) for call in trace.calls])[trace.ops["kind"][rows.op[chosen]]]
+    chosen[chosen] = number == np.bincount(number, size, minlength=1).argmax()
     block = checkpointed_blocks(trace, nest)[rows.op[chosen]]
     texts = autograd.places(row[chosen], block, start[chosen], len(ops))
     return ops.assign(places=pd.Series(texts, index=ops.index, dtype=ops["shapes"].dtype))
@@ -287,8 +288,8 @@ def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) ->
     It is inference where it states no mode and the trace's ops have no backward pass and no update.
     """
     if workload.parameters is None:
-        counted = autograd.trained_numbers(trace, nest, steps.ops, steps.count)
-        workload = workload.model_copy(update={"parameters": counted})
+        numbers = autograd.trained_numbers(trace, nest, steps.ops & ~gradients_of_inputs(trace, nest), steps.count)
+        workload = workload.model_copy(update={"parameters": numbers})
     if workload.optimizer is None and (name := autograd.optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
     several = autograd.backward_passes(trace, nest, steps.ops) > steps.count

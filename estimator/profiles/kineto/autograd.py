@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from estimator.core.schema import IN_BLOCK
+from estimator.core.schema import IN_BLOCK, NO_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.checkpoints import NO_BLOCK, inner_gradients
-from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, are_inside
+from estimator.profiles.kineto.nesting import BACK, BACKWARD, FORWARD, UPDATE, Nesting, are_calls, are_inside
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
 OWN = "aten::"  # begins the names of PyTorch's own ops
@@ -25,23 +24,39 @@ TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedl
 def tracked(trace: Trace, nest: Nesting) -> Flags:
     """Whether each op is one of the forward pass that has a gradient's op, or that such an op dispatches to.
 
-    An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
-    none (PyTorch, torch/csrc/autograd/function.h, sequence_nr). All ops of the forward pass, where there is no backward
-    pass or no number.
+    All ops of the forward pass, where there is no backward pass or no number.
     """
     forward: Flags = nest.phase == FORWARD
-    number = trace.ops["sequence"]
-    numbered = np.flatnonzero(forward & (number != ABSENT))
-    if not len(numbered) or not (nest.phase == BACK).any():
+    flags = with_gradients(trace, forward)
+    if not flags.any() or not (nest.phase == BACK).any():
         return forward
-    numbered = numbered[np.lexsort((trace.ops["start"][numbered], number[numbered], trace.ops["lane"][numbered]))]
-    lane, number = trace.ops["lane"][numbered], number[numbered]
-    is_last = np.append((np.diff(number) != 0) | (np.diff(lane) != 0), True)
-    flags = np.zeros(len(forward), dtype=bool)
-    flags[numbered[is_last]] = True
-    works = are_calls(trace, lambda call: call.name.startswith(OWN)) & ~nest.dispatch
+    is_own = are_calls(trace, lambda call: call.name.startswith(OWN))
+    flags &= is_own | _has_number_of_gradient(trace)
+    works = is_own & ~nest.dispatch
     dispatched = are_inside(flags, nest.parent) & ~are_inside(works, nest.parent)  # what works calls keeps nothing
     return (flags | dispatched) & ~_between(trace, nest)
+
+
+def _has_number_of_gradient(trace: Trace) -> Flags:
+    """Whether an op of the backward pass tells the number of each op: functions have numbers without gradients too."""
+    number = trace.ops["sequence"]
+    gradients = are_calls(trace, lambda call: BACKWARD.search(call.name))
+    return np.isin(number, number[gradients & (number != ABSENT)])
+
+
+def with_gradients(trace: Trace, chosen: Flags) -> Flags:
+    """Which of these ops have a gradient's op.
+
+    An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
+    none (PyTorch, torch/csrc/autograd/function.h, sequence_nr).
+    """
+    rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
+    lane, number, start = (trace.ops[name][rows] for name in ("lane", "sequence", "start"))
+    order = np.lexsort((start, number, lane))
+    is_last = np.append((np.diff(number[order]) != 0) | (np.diff(lane[order]) != 0), True)
+    flags = np.zeros(len(chosen), dtype=bool)
+    flags[rows[order[is_last[: len(rows)]]]] = True
+    return flags
 
 
 def _between(trace: Trace, nest: Nesting) -> Flags:
@@ -52,11 +67,11 @@ def _between(trace: Trace, nest: Nesting) -> Flags:
     return between
 
 
-def passes(trace: Trace, nest: Nesting, forward: Integers) -> Integers:
-    """For each op the number of its pass: ops of the backward pass lie between these ones of two forward passes."""
-    is_forward = np.zeros(len(nest.phase), dtype=bool)
+def pass_numbers(trace: Trace, forward: Integers) -> Integers:
+    """For each of these ops the number of its forward pass: between two of them parameters get gradients."""
+    is_forward = np.zeros(len(trace.ops), dtype=bool)
     is_forward[forward] = True
-    rows = _in_order(trace, is_forward | (nest.phase == BACK))
+    rows = _in_order(trace, is_forward | _ends(trace))
     number = np.zeros(len(is_forward), dtype=np.int64)
     number[rows] = np.cumsum(np.diff(is_forward[rows].astype(np.int64), prepend=0) > 0)
     return number
@@ -71,12 +86,11 @@ def places(row: Integers, block: Integers, start: Integers, rows: int) -> list[s
     return [";".join(each) or None for each in listed]
 
 
-def trained_numbers(trace: Trace, nest: Nesting, in_steps: Flags, steps: int) -> int | None:
+def trained_numbers(trace: Trace, nest: Nesting, counted: Flags, steps: int) -> int | None:
     """Trained numbers, by the gradients that one backward pass hands over; None where nothing tells."""
-    counted = in_steps & ~inner_gradients(trace, nest)
     often = np.bincount(trace.ops["kind"][counted], minlength=len(trace.calls)).tolist()
     total = sum(count * _gradient_elements(call) for count, call in zip(often, trace.calls, strict=True) if count)
-    passes = max(backward_passes(trace, nest, in_steps), steps)
+    passes = max(backward_passes(trace, nest, counted), steps)
     return round(total / passes) or None
 
 
@@ -88,10 +102,15 @@ def _gradient_elements(call: Call) -> int:
 
 def backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
     """How often a parameter gets its gradient, as the first one behind a product of the forward pass."""
-    ends = are_calls(trace, lambda call: call.name == GRADIENT_ENDS)
+    ends = _ends(trace)
     products = are_calls(trace, torch_ops.does_product) & (nest.phase == FORWARD)
     is_end = ends[_in_order(trace, (ends | products) & in_steps)]
     return int((is_end[1:] & ~is_end[:-1]).sum())
+
+
+def _ends(trace: Trace) -> Flags:
+    """The ops that hand gradients over to parameters."""
+    return are_calls(trace, lambda call: call.name == GRADIENT_ENDS)
 
 
 def _in_order(trace: Trace, chosen: Flags) -> Integers:

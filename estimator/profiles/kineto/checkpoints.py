@@ -1,35 +1,34 @@
 """Blocks of a Kineto trace whose tensors a checkpoint drops, and which it runs again in the backward pass.
 
 PyTorch has two kinds (torch/utils/checkpoint.py). One is a function with a gradient of its own, inside which the whole
-block runs again. The other one runs the block again inside the gradient of its last op that keeps a tensor: autograd
-numbers the ops of both runs, and these numbers differ by one offset.
+block runs again. The other one runs the block again inside the gradient of its last op that keeps a tensor. Autograd
+numbers the ops of both runs in their order: where the first run has 4, 5 and 6, and the second one 100, 101 and 102
+inside the gradient of 6, the numbers differ by 96.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
-from estimator.core.types import Flags, Integers, Names
+from estimator.core.schema import NO_BLOCK
+from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.nesting import (
-    BACK,
-    BACKWARD,
-    FORWARD,
-    Nesting,
-    are_calls,
-    are_inside,
-    spread_inside,
-)
+from estimator.profiles.kineto.autograd import GRADIENT_ENDS, with_gradients
+from estimator.profiles.kineto.nesting import BACK, BACKWARD, FORWARD, Nesting, are_calls, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
-NO_BLOCK = 0
 NO_OP = -1
-GRADIENT = "Backward"  # ends the name of a function's gradient
+OF_FUNCTION = "Backward"  # ends the name of a function's gradient, behind that of the function
+LEAST_DIMENSIONS = 3  # of an input that is told from a parameter by its size
 
 
-def computed_again(trace: Trace, nest: Nesting) -> Flags:
+def runs_again(trace: Trace, nest: Nesting) -> Flags:
     """Ops of the forward pass that a checkpoint runs again inside of a gradient: those that autograd numbers."""
     numbered: Flags = (nest.phase == BACK) & (trace.ops["sequence"] != ABSENT)
     return numbered & ~are_calls(trace, is_gradient)
@@ -42,65 +41,126 @@ def is_gradient(call: Call) -> bool:
 
 def checkpointed_blocks(trace: Trace, nest: Nesting) -> Integers:
     """The block of each op of the forward pass that a checkpoint runs again, from 1 on; NO_BLOCK for all others."""
-    block = np.full(len(nest.parent), NO_BLOCK, dtype=np.int64)
-    for number, rows in enumerate(_blocks(trace, nest), start=1):
-        block[rows] = number
-    return spread_inside(block, nest.parent, NO_BLOCK)
+    number = np.full(len(nest.parent), NO_BLOCK, dtype=np.int64)
+    for place, block in enumerate(_blocks(trace, nest), start=1):
+        number[block.rows] = place
+    return spread_inside(number, nest.parent, NO_BLOCK)
 
 
-def _blocks(trace: Trace, nest: Nesting) -> Iterator[Integers]:
-    """Yield the numbered ops of each block in the forward pass, or the function that they are inside."""
-    again = np.flatnonzero(computed_again(trace, nest))
-    gradient = np.where(are_calls(trace, is_gradient), np.arange(len(nest.parent)), NO_OP)
-    around = spread_inside(gradient, nest.parent, NO_OP)[again]
-    order = np.argsort(around, kind="stable")
-    again, around = again[order], around[order]
-    begins = np.flatnonzero(np.diff(around, prepend=NO_OP - 1))
-    forward, names = _numbered(trace, nest), np.array([call.name for call in trace.calls], dtype=object)
-    for rows, row in zip(np.split(again, begins[1:]), around[begins].tolist(), strict=False):
-        yield _first_run(trace, rows, row, forward, names)
+def gradients_of_inputs(trace: Trace, nest: Nesting) -> Flags:
+    """The ends of gradients that belong to inputs of blocks that are functions, not to parameters.
 
-
-def _numbered(trace: Trace, nest: Nesting) -> Integers:
-    """The ops of the forward pass that autograd numbers, by their numbers."""
-    number = trace.ops["sequence"]
-    rows = np.flatnonzero((nest.phase == FORWARD) & (number != ABSENT))
-    return rows[np.argsort(number[rows], kind="stable")]
-
-
-def _first_run(trace: Trace, again: Integers, gradient: int, forward: Integers, names: Names) -> Integers:
-    """The ops of the forward pass that ran again inside of a gradient, or the function that they are inside.
-
-    None where other ops ran than in the forward pass, as in the gradient of a gradient.
+    Such a block's own backward pass ends at its inputs as at parameters, and there last of all. An end inside no block
+    that has the size of an input with three dimensions or more is that of the first block's input.
     """
-    number, kind = trace.ops["sequence"], trace.ops["kind"]
-
-    def between(first: int, last: int) -> Integers:
-        return forward[slice(*np.searchsorted(number[forward], (first, last + 1)))]
-
-    last = between(number[gradient], number[gradient])
-    function: Integers = last[names[kind[last]] + GRADIENT == names[kind[gradient]]]
-    repeats = again[np.isin(kind[again], kind[last])]
-    if len(function) or not len(repeats):
-        return function
-    offset = number[gradient] - number[repeats[-1]]
-    block = between(number[again].min() + offset, number[again].max() + offset)
-    is_same = bool(np.isin(kind[again], kind[block]).all())
-    return block if is_same else block[:0]
-
-
-def inner_gradients(trace: Trace, nest: Nesting) -> Flags:
-    """Ops inside a function's gradient whose operands have the sizes of arguments of functions.
-
-    The backward pass of a checkpoint's block hands gradients to the block's inputs as to parameters.
-    """
-    names = {call.name for call in trace.calls}
-    functions = {call for call in trace.calls if call.name + GRADIENT in names}
-    arguments = {size for call in functions for size in _sizes(call)}
-    gradients = {call.name + GRADIENT for call in functions}
-    inside = are_inside(are_calls(trace, lambda call: call.name in gradients), nest.parent)
-    return inside & are_calls(trace, lambda call: arguments.issuperset(_sizes(call)))
+    flags = np.zeros(len(nest.parent), dtype=bool)
+    calls, kind = list(trace.calls), trace.ops["kind"]
+    inputs = {
+        block.gradient: Counter(_sizes(calls[kind[block.rows[-1]]]))
+        for block in _blocks(trace, nest) if block.is_function
+    }  # fmt: skip
+    if not inputs:
+        return flags
+    images = {size for sizes in inputs.values() for size in sizes if len(size) >= LEAST_DIMENSIONS}
+    marked = np.full(len(flags), NO_OP, dtype=np.int64)
+    marked[list(inputs)] = list(inputs)
+    around = spread_inside(marked, nest.parent, NO_OP)
+    for row in np.flatnonzero(are_calls(trace, lambda call: call.name == GRADIENT_ENDS))[::-1].tolist():
+        size, left = next(iter(_sizes(calls[kind[row]])), ()), inputs.get(int(around[row]))
+        flags[row] = size in images if left is None else left[size] > 0
+        if left is not None:
+            left[size] -= 1
+    return flags
 
 
 def _sizes(call: Call) -> list[tuple[int, ...]]:
     return [size for argument in read_sizes(call.dims) for size in argument if size]
+
+
+class _Block(NamedTuple):
+    """The gradient that a block runs again in, and its ops in the first run: those that autograd numbers, or the
+    function that they are inside.
+    """
+
+    gradient: int
+    rows: Integers
+    is_function: bool
+
+
+def _blocks(trace: Trace, nest: Nesting) -> Iterator[_Block]:
+    """Yield the blocks of a trace, one for each gradient with ops that run again.
+
+    The first run of a block inside another block may be part of that one's second run.
+    """
+    second_runs = runs_again(trace, nest)
+    again = np.flatnonzero(with_gradients(trace, second_runs))
+    if not len(again):
+        return
+    gradients = np.where(are_calls(trace, is_gradient), np.arange(len(nest.parent)), NO_OP)
+    around = spread_inside(gradients, nest.parent, NO_OP)[again]
+    order = np.argsort(around, kind="stable")
+    begins = np.flatnonzero(np.diff(around[order], prepend=NO_OP - 1))
+    runs = [_Run.of(trace, chosen) for chosen in (nest.phase == FORWARD, second_runs)]
+    for rows, gradient in zip(np.split(again[order], begins[1:]), around[order][begins].tolist(), strict=True):
+        found = (block for run in runs if (block := run.block(gradient, rows)))
+        yield from islice(found, 1)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A trace with some of its ops that autograd numbers, by their numbers."""
+
+    trace: Trace
+    names: Sequence[str]  # of each kind of op
+    has_gradient: Flags  # of each op
+    rows: Integers
+    numbers: Integers  # of these rows
+
+    @classmethod
+    def of(cls, trace: Trace, chosen: Flags) -> _Run:
+        """These ops of a trace, where autograd numbers them."""
+        rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
+        rows = rows[np.argsort(trace.ops["sequence"][rows], kind="stable")]
+        names = [call.name for call in trace.calls]
+        return cls(trace, names, with_gradients(trace, chosen), rows, trace.ops["sequence"][rows])
+
+    def block(self, gradient: int, again: Integers) -> _Block | None:
+        """The block that runs again inside of a gradient."""
+        for rows, is_function in ((self.function(gradient, again), True), (self.numbered(gradient, again), False)):
+            if len(rows):
+                return _Block(gradient, rows, is_function)
+        return None
+
+    def between(self, first: int, last: int) -> Integers:
+        """The ops with these numbers."""
+        return self.rows[slice(*np.searchsorted(self.numbers, (first, last + 1)))]
+
+    def function(self, gradient: int, again: Integers) -> Integers:
+        """The function whose gradient this is, where the ops that run again are of kinds that ran inside it."""
+        kind, number = self.trace.ops["kind"], self.trace.ops["sequence"][gradient]
+        name, own = self.names[kind[gradient]], self.between(number, number).tolist()
+        functions = [row for row in own if self.names[kind[row]] + OF_FUNCTION == name]
+        ran = [row for row in functions if np.isin(kind[again], kind[self.inside(row)]).all()]
+        return np.array(ran, dtype=np.int64)
+
+    def inside(self, row: int) -> slice:
+        """The ops inside an op, as those of a thread are sorted by their starts."""
+        ops = self.trace.ops
+        lane = slice(row, int(np.searchsorted(ops["lane"], ops["lane"][row], "right")))
+        return slice(row + 1, row + int(np.searchsorted(ops["start"][lane], ops["start"][row] + ops["duration"][row])))
+
+    def numbered(self, gradient: int, again: Integers) -> Integers:
+        """The ops whose numbers differ by one offset from those of the ops that run again.
+
+        None where other kinds of ops ran, as in the gradient of a gradient.
+        """
+        kind, number, lane = (self.trace.ops[name] for name in ("kind", "sequence", "lane"))
+        own = self.between(number[gradient], number[gradient])
+        repeats = again[np.isin(kind[again], kind[own])]
+        if not len(repeats):
+            return again[:0]
+        offset = number[gradient] - number[repeats[-1]]
+        block = self.between(number[again].min() + offset, number[again].max() + offset)
+        block = block[lane[block] == lane[own[kind[own] == kind[repeats[-1]]][0]]]
+        kinds = set(kind[block[self.has_gradient[block]]].tolist())
+        return block if kinds == set(kind[again].tolist()) else again[:0]

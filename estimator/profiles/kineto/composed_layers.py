@@ -25,7 +25,7 @@ from estimator.profiles.kineto.arguments import (
     shapes_text,
 )
 from estimator.profiles.kineto.attention import describe_attention
-from estimator.profiles.kineto.checkpoints import computed_again, is_gradient
+from estimator.profiles.kineto.checkpoints import is_gradient, runs_again
 from estimator.profiles.kineto.nesting import BACK, Nesting, are_calls, are_inside, are_kinds, spread_inside
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
@@ -49,7 +49,7 @@ def mark_layers(trace: Trace, nest: Nesting) -> Integers:
     mark = np.zeros(len(layer), dtype=np.int64)
     for row, gradients in _gradients(np.unique(layer[layer != NO_LAYER]), trace, nest):
         layer[gradients], mark[row] = row, len(gradients) > 0
-    layer[computed_again(trace, nest) & (layer == NO_LAYER)] = OUTSIDE
+    layer[runs_again(trace, nest) & (layer == NO_LAYER)] = OUTSIDE
     layer = spread_inside(layer, nest.parent, NO_LAYER)
     layer[layer == OUTSIDE] = NO_LAYER
     return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark[layer])

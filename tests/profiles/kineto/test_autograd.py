@@ -61,8 +61,10 @@ def test_what_an_op_calls_to_do_its_own_work_keeps_nothing(tmp_path: Path) -> No
     """As the bias that a product copies; unlike what an op only dispatches to, which keeps tensors for it."""
     copy = event("aten::copy_", 3, 1, **TENSOR)
     assert "aten::copy_" not in places(read(tmp_path, *FORWARD, copy, *BACKWARD))
-    custom = op("Custom", 40, 11, 8, **TENSOR)
-    assert "aten::sin" in places(read(tmp_path, *FORWARD, custom, event("aten::sin", 41, 6, **TENSOR), *BACKWARD))
+    custom = (op("Custom", 40, 11, 8, **TENSOR), event("aten::sin", 41, 6, **TENSOR))
+    gradient = op("CustomBackward", 52, 11)
+    assert "aten::sin" in places(read(tmp_path, *FORWARD, *custom, gradient, *BACKWARD))
+    assert "aten::sin" not in places(read(tmp_path, *FORWARD, *custom, *BACKWARD))  # as under no_grad
 
 
 def test_gradients_count_the_parameters_once(tmp_path: Path) -> None:
@@ -76,11 +78,15 @@ def test_gradients_count_the_parameters_once(tmp_path: Path) -> None:
 def test_a_gradient_inside_of_the_forward_pass_is_no_pass_of_its_own(tmp_path: Path) -> None:
     """As of forces, which are the gradient of an energy."""
     forces = [{**each, "ts": each["ts"] - 200} for each in (*FORWARD, *BACKWARD[:2])]
-    assert read(tmp_path, *forces, *FORWARD, *BACKWARD).workload.parameters == 64 + 64 + 8
+    loss = op("aten::exp", 5, 20)
+    profile = read(tmp_path, *forces, *FORWARD[1:], loss, *BACKWARD)
+    assert profile.workload.parameters == 64 + 64 + 8
+    assert {"aten::mm", "aten::exp"} <= set(places(profile))
 
 
-def test_of_several_passes_the_fullest_has_places(tmp_path: Path) -> None:
-    profile = read(tmp_path, *MICRO_BATCHES, op("aten::exp", 240, 13))
+def test_of_several_passes_that_of_most_elements_has_places(tmp_path: Path) -> None:
+    large: dict[str, Any] = {"Input Dims": [[400, 8]], "Input type": ["float"]}
+    profile = read(tmp_path, *MICRO_BATCHES, op("aten::exp", 240, 13, **large), *(op("aten::sin", 41, 12),))
     assert places(profile) == {"aten::mm": "0;2", "aten::tanh": "1", "aten::exp": "3"}
     assert profile.workload.gradients_in_forward  # those of the first micro-batch
     assert not read(tmp_path, *FORWARD, *BACKWARD).workload.gradients_in_forward
