@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from estimator.profiles.kineto.trace import ABSENT, Trace
 
 NO_OP = -1
 OF_FUNCTION = "Backward"  # ends the name of a function's gradient, behind that of the function
-LEAST_DIMENSIONS = 3  # of an input that is told from a parameter by its size
+LEAST_DIMENSIONS = 3  # of an input whose size alone shows that it is no parameter
 
 
 def runs_again(trace: Trace, nest: Nesting) -> Flags:
@@ -53,28 +52,32 @@ def gradients_of_inputs(trace: Trace, nest: Nesting) -> Flags:
     Such a block's own backward pass ends at its inputs as at parameters, and there last of all. An end inside no block
     that has the size of an input with three dimensions or more is that of the first block's input.
     """
-    flags = np.zeros(len(nest.parent), dtype=bool)
-    calls, kind = list(trace.calls), trace.ops["kind"]
-    inputs = {
-        block.gradient: Counter(_sizes(calls[kind[block.rows[-1]]]))
-        for block in _blocks(trace, nest) if block.is_function
-    }  # fmt: skip
-    if not inputs:
+    kind, flags = trace.ops["kind"], np.zeros(len(nest.parent), dtype=bool)
+    functions = [block for block in _blocks(trace, nest) if block.is_function]
+    if not functions:
         return flags
-    images = {size for sizes in inputs.values() for size in sizes if len(size) >= LEAST_DIMENSIONS}
-    marked = np.full(len(flags), NO_OP, dtype=np.int64)
-    marked[list(inputs)] = list(inputs)
-    around = spread_inside(marked, nest.parent, NO_OP)
+    sizes = [_sizes(call) for call in trace.calls]
+    inputs = {block.gradient: Counter(sizes[kind[block.rows[-1]]]) for block in functions}
+    large = {size for each in inputs.values() for size in each if len(size) >= LEAST_DIMENSIONS}
+    around = _nearest(list(inputs), nest)
     for row in np.flatnonzero(are_calls(trace, lambda call: call.name == GRADIENT_ENDS))[::-1].tolist():
-        size, left = next(iter(_sizes(calls[kind[row]])), ()), inputs.get(int(around[row]))
-        flags[row] = size in images if left is None else left[size] > 0
-        if left is not None:
+        left = inputs.get(int(around[row]), Counter(large))
+        for size in sizes[kind[row]]:
+            flags[row] = left[size] > 0
             left[size] -= 1
     return flags
 
 
 def _sizes(call: Call) -> list[tuple[int, ...]]:
+    """The sizes of a call's tensors."""
     return [size for argument in read_sizes(call.dims) for size in argument if size]
+
+
+def _nearest(rows: Sequence[int] | Integers, nest: Nesting) -> Integers:
+    """For each op the nearest of these rows that it is, or is inside; NO_OP without any."""
+    marked = np.full(len(nest.parent), NO_OP, dtype=np.int64)
+    marked[rows] = rows
+    return spread_inside(marked, nest.parent, NO_OP)
 
 
 class _Block(NamedTuple):
@@ -93,17 +96,16 @@ def _blocks(trace: Trace, nest: Nesting) -> Iterator[_Block]:
     The first run of a block inside another block may be part of that one's second run.
     """
     second_runs = runs_again(trace, nest)
-    again = np.flatnonzero(with_gradients(trace, second_runs))
+    around = _nearest(np.flatnonzero(are_calls(trace, is_gradient)), nest)
+    again = np.flatnonzero(with_gradients(trace, second_runs) & (around != NO_OP))
     if not len(again):
         return
-    gradients = np.where(are_calls(trace, is_gradient), np.arange(len(nest.parent)), NO_OP)
-    around = spread_inside(gradients, nest.parent, NO_OP)[again]
-    order = np.argsort(around, kind="stable")
-    begins = np.flatnonzero(np.diff(around[order], prepend=NO_OP - 1))
+    again = again[np.argsort(around[again], kind="stable")]
+    begins = np.flatnonzero(np.diff(around[again], prepend=NO_OP))
     runs = [_Run.of(trace, chosen) for chosen in (nest.phase == FORWARD, second_runs)]
-    for rows, gradient in zip(np.split(again[order], begins[1:]), around[order][begins].tolist(), strict=True):
-        found = (block for run in runs if (block := run.block(gradient, rows)))
-        yield from islice(found, 1)
+    for rows, gradient in zip(np.split(again, begins[1:]), around[again[begins]].tolist(), strict=True):
+        if block := next(filter(None, (run.block(gradient, rows) for run in runs)), None):
+            yield block
 
 
 @dataclass(frozen=True)
