@@ -111,6 +111,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "specification-waived": "a number of a device is used that breaks a check of the catalogue, which is waived",
     "stragglers": "how far devices of one kind differ",
     "updates-joined": "an optimizer's update is launched for many tensors at once, as the framework does on the target",
+    "weights-not-trained": "weights of the model that are not trained, such as those that adapters are added to",
 }
 CODES: dict[Kind, dict[str, str]] = {"warning": WARNINGS, "left-open": LEFT_OPEN, "assumption": ASSUMPTIONS}
 MEANINGS = WARNINGS | LEFT_OPEN | ASSUMPTIONS

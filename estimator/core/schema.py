@@ -34,6 +34,7 @@ STREAMING = (  # classes that memory binds
 )  # fmt: skip
 UNPOOLED = tuple(name for name in STREAMING if name != "pooling")  # compared by the bytes that they move
 IN_BLOCK = "@"  # between the place of a call and the block that a checkpoint runs again
+FROZEN = "f"  # behind the place of a product whose weights get no gradient
 NO_BLOCK = 0
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
@@ -329,7 +330,7 @@ OPS = Table(
             "places",
             "text",
             "when its calls that training keeps tensors of ran, as places among all such calls of one pass, '3;17'; "
-            "'17@2' is of block 2, which a checkpoint runs again",
+            "'17f@2' is a product whose weights are not trained, in block 2, which a checkpoint runs again",
         ),
         Column("time_s", "number", "self time of all calls", "s/step", required=True, minimum=0, maximum=LONGEST_S),
         Column("shared_s", "number", "that time, each instant divided among the ops that ran", "s/step", minimum=0),

@@ -359,6 +359,7 @@ class Workload(File):
     framework: str | None = None  #: such as TensorFlow 2.18
     precision: Precision = "fp32"  #: number format of the profiled products
     parameters: Whole | None = None  #: trained numbers
+    frozen_parameters: Whole | None = None  #: numbers that are not trained, such as those that adapters are added to
     variables: Whole | None = None  #: tensors that hold the parameters
     layer_outputs: tuple[Whole, ...] = ()  #: elements per sample that each layer writes, in order
     batch_size: Whole | None = None  #: samples in one step on one device
@@ -412,7 +413,8 @@ class StepTensors:
 class Variables:
     """What training keeps from step to step: parameters, the optimizer's states, and copies for products [B].
 
-    Inference has neither states nor ``gradients``, which are those of all parameters.
+    Inference has neither states nor ``gradients``, which are those of all parameters. ``frozen``: weights that are not
+    trained.
     """
 
     parameters: float
@@ -420,6 +422,7 @@ class Variables:
     slots: float  # states of the parameters' size
     gradients: float
     block: float = 0.0  # weights of the largest block, as products take them
+    frozen: float = 0.0
     notes: tuple[Note, ...] = ()
 
 

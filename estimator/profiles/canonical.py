@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import IN_BLOCK, OPS
+from estimator.core.schema import FROZEN, IN_BLOCK, OPS
 from estimator.core.types import Profile
 
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
-PLACE = rf"\d{{1,15}}({IN_BLOCK}\d{{1,15}})?"
+PLACE = rf"\d{{1,15}}{FROZEN}?({IN_BLOCK}\d{{1,15}})?"
 PLACES = rf"{PLACE}(;{PLACE})*"
 SLACK = 0.02  # share of a step's time by which its ops may exceed it
 AMOUNTS = ("calls", "time_s", "shared_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
@@ -46,7 +46,7 @@ def _refuse_unreadable_places(ops: pd.DataFrame, where: str) -> None:
 
 
 def _are_different(places: list[str]) -> bool:
-    return len({place.partition(IN_BLOCK)[0] for place in places}) == len(places)
+    return len({place.partition(IN_BLOCK)[0].removesuffix(FROZEN) for place in places}) == len(places)
 
 
 def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:

@@ -135,7 +135,7 @@ def memory_use(
     if capacity is not None and len(shares) == 2 and tensors.evidence != "none":
         factor = allocator(workload, convolves).mid
         left = capacity - float(parts["reserve"][0])
-        fixed = own.parameters + own.optimizer + float(exchanged[0])
+        fixed = own.parameters + own.frozen + own.optimizer + float(exchanged[0])
         largest = largest_batch([(b, t) for b, (t, _) in shares], fixed, factor, left)
     notes = (*variables.notes, *_notes(tensors, device))
     return MemoryUse(parts, capacity, batch or None, largest, workload.mode, notes)
@@ -176,6 +176,7 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
             variables.slots,
             variables.gradients,
             variables.block,
+            variables.frozen / part["parameters"],
             variables.notes,
         ),
     )
@@ -260,7 +261,7 @@ def parts_of(
     factor = sample("allocator", allocator(workload, convolves), draws, seed)
     ones = np.ones(1 + draws)
     parts = {
-        "parameters": variables.parameters * ones,
+        "parameters": (variables.parameters + variables.frozen) * ones,
         "gradients": gradients * ones,
         "optimizer": variables.optimizer * ones,
         "activations": activations * share,

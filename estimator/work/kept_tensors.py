@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import IN_BLOCK, NO_BLOCK
-from estimator.core.types import ITEMSIZE, Floats, Integers, StepTensors, Workload
+from estimator.core.schema import FROZEN, IN_BLOCK, NO_BLOCK
+from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import is_variable, torch
@@ -38,12 +38,13 @@ GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that train
 class _Calls(NamedTuple):
     """The row of each call in the order of a step, once; without places each row once, with the number of its calls.
 
-    ``blocks``: those that a checkpoint runs again.
+    ``blocks``: those that a checkpoint runs again; ``frozen``: whether it is a product whose weights are not trained.
     """
 
     rows: Integers
     counts: Floats
     blocks: Integers
+    frozen: Flags
 
 
 @cache
@@ -106,7 +107,8 @@ def _forward_ops(work: pd.DataFrame, workload: Workload, calls: _Calls) -> list[
     """The ops of these calls of the forward pass."""
     of_row = _described(work, workload, np.unique(calls.rows))
     each = zip(*(column.tolist() for column in calls), strict=True)
-    ops = [replace(of_row[row], count=count, block=block) for row, count, block in each]
+    frozen = {row: replace(op, keeps="") for row, op in of_row.items()}
+    ops = [replace((frozen if still else of_row)[row], count=count, block=block) for row, count, block, still in each]
     return _with_generated(ops) if any(op.operator == GENERATED and not op.operands for op in ops) else ops
 
 
@@ -201,14 +203,15 @@ def _order(work: pd.DataFrame, rows: Integers) -> _Calls:
     """The calls of these rows."""
     texts = work["places"].iloc[rows]
     if texts.isna().all():
-        return _Calls(rows, work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float), np.full_like(rows, NO_BLOCK))
+        counts = work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float)
+        return _Calls(rows, counts, np.full_like(rows, NO_BLOCK), np.zeros(len(rows), dtype=bool))
     calls = [
-        (int(place), row, int(block or NO_BLOCK))
+        (int(place.removesuffix(FROZEN)), row, int(block or NO_BLOCK), place.endswith(FROZEN))
         for row, text in zip(rows.tolist(), texts, strict=True) if isinstance(text, str)
         for place, _, block in (each.partition(IN_BLOCK) for each in text.split(";"))
     ]  # fmt: skip
-    ordered = np.array(sorted(calls), dtype=np.int64).reshape(-1, 3)
-    return _Calls(ordered[:, 1], np.ones(len(calls)), ordered[:, 2])
+    _, ordered, blocks, frozen = np.array(sorted(calls), dtype=np.int64).reshape(-1, 4).T
+    return _Calls(ordered, np.ones(len(calls)), blocks, frozen > 0)
 
 
 def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, ...]]:

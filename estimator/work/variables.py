@@ -23,6 +23,7 @@ from estimator.work.weights import KERNEL, takes_weights, weights_taken
 WIDE = "fp32"  # the format of parameters and states under mixed precision (Micikevicius et al., ICLR 2018)
 UNKNOWN_SLOTS = 2  # of an optimizer that no table knows: as many as Adam's
 NEAR = 0.1  # of a whole number of states
+NOT_TRAINED = "{count:,} numbers of weights are not trained: they have no gradients, and no states of the optimizer"
 MOST_SLOTS = 4  # more updates of a parameter in one step are no states
 
 
@@ -36,7 +37,8 @@ def slots_by_optimizer() -> dict[str, float]:
 def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Variables:
     """Parameters and states [B] of a step whose products run in ``precision``.
 
-    A format narrower than fp32 adds a copy of the parameters for the products, where training keeps fp32 ones.
+    A format narrower than fp32 adds a copy of the parameters for the products, where training keeps fp32 ones. Weights
+    that are not trained are there in the products' format alone.
     Raises EstimatorError where nothing tells the number of parameters.
     """
     notes: list[Note] = []
@@ -45,17 +47,20 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
         raise EstimatorError(f"{workload.name}: the parameters are not known; add parameters to its workload.yaml")
     if workload.parameters is None:
         notes.append(Note("parameters-counted", f"{count:,.0f} parameters are counted from the step's products"))
+    if workload.frozen_parameters:
+        notes.append(Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
     itemsize = ITEMSIZE[workload.precision] if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE] else ITEMSIZE[WIDE]
     taken = min(narrow, itemsize)
-    block = taken * largest_block(work, count)
+    block, frozen = taken * largest_block(work, count), taken * float(workload.frozen_parameters or 0)
     if not trains:
-        return Variables(count * taken, 0.0, 0.0, 0.0, block, tuple(notes))
+        return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen, tuple(notes))
     slots, slot_notes = _slots(work, workload, count)
     copies = narrow if narrow < ITEMSIZE[WIDE] else 0.0
     gradients = count * itemsize
-    return Variables(gradients + count * copies, slots * gradients, slots, gradients, block, (*notes, *slot_notes))
+    parameters = gradients + count * copies
+    return Variables(parameters, slots * gradients, slots, gradients, block, frozen, (*notes, *slot_notes))
 
 
 def largest_block(work: pd.DataFrame, parameters: float) -> float:

@@ -48,7 +48,7 @@ def test_ops_busy_for_longer_than_their_steps_give_a_warning() -> None:
     assert "1.1 s a step, its steps last 1 s" in warning
 
 
-@pytest.mark.parametrize("places", ["a;b", "1.5", ";", "1;1", "-1", "9" * 20, "1;1@2", "1@", "@2"])
+@pytest.mark.parametrize("places", ["a;b", "1.5", ";", "1;1", "-1", "9" * 20, "1;1@2", "1;1f", "1@", "@2", "f"])
 def test_places_are_different_whole_numbers(places: str) -> None:
     rows = make_ops({"time_s": 0.6, "places": "0;2"}, {"time_s": 0.4, "places": places})
     with pytest.raises(EstimatorError, match=r"toy: row 2: places is .* expected different whole numbers"):

@@ -87,6 +87,15 @@ def test_other_frameworks_allocate_as_without_convolutions() -> None:
     assert memory.allocator(keras, True) == memory.allocator(keras, False) == memory.numbers().allocator["tensorflow"]
 
 
+def test_weights_that_are_not_trained_take_memory_and_are_divided_as_parameters_are() -> None:
+    variables, at = dataclasses.replace(VARIABLES, frozen=6e9), [(8, tensors(1e9)), (16, tensors(2e9))]
+    alone = memory.memory_use(at, VARIABLES, WORKLOAD, None, PLAN, ALONE)
+    use = memory.memory_use(at, variables, WORKLOAD, None, PLAN, ALONE)
+    assert use.parts["parameters"][0] - alone.parts["parameters"][0] == 6e9
+    own = memory.divide(tensors(1e9), variables, {"parameters": 3.0})[1]
+    assert (own.parameters, own.frozen) == (VARIABLES.parameters / 3, 2e9)
+
+
 def test_without_a_device_there_is_no_reserve_and_no_verdict() -> None:
     use = use_of(None)
     assert use.parts["reserve"].max() == 0

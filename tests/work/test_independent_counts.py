@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from estimator.core.types import Workload
+from estimator.core.types import Profile, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
 from estimator.work.kept_tensors import kept_tensors
@@ -184,12 +184,26 @@ class TestAllocator:
     def test_the_most_that_a_step_holds(self, torch: Any, blocks: str, tmp_path: Path) -> None:
         self.check(torch, self.network(torch, blocks), self.WITHIN, tmp_path)
 
+    def test_adapters_of_weights_that_are_not_trained(self, torch: Any, tmp_path: Path) -> None:
+        nn = torch.nn
+        frozen = [nn.Linear(64, 64).requires_grad_(False) for _ in range(12)]
+        adapters = [nn.Sequential(nn.Linear(64, 2, bias=False), nn.Linear(2, 64, bias=False)) for _ in range(6)]
+
+        def network(x: Any) -> Any:
+            for first, second, adapter in zip(frozen[::2], frozen[1::2], adapters, strict=True):
+                x = second(nn.functional.gelu(first(x) + adapter(x))).tanh()
+            return x.square().sum()
+
+        profile = self.check(torch, network, self.WITHIN, tmp_path)
+        assert profile.workload.frozen_parameters == 12 * 64 * 64
+        assert profile.workload.parameters == 6 * 2 * 64 * 2 + 64**3  # the data has a gradient here
+
     def test_the_most_that_generated_code_holds(self, torch: Any, tmp_path: Path) -> None:
         compiled = torch.compile(self.network(torch, "kkkkkk"))
         compiled(torch.randn(64, 64, 64, requires_grad=True)).backward()
         self.check(torch, compiled, self.WITHIN_COMPILED, tmp_path)
 
-    def check(self, torch: Any, network: Any, within: float, tmp_path: Path) -> None:
+    def check(self, torch: Any, network: Any, within: float, tmp_path: Path) -> Profile:
         batch = torch.randn(64, 64, 64, requires_grad=True)
         activities = [torch.profiler.ProfilerActivity.CPU]
         with torch.profiler.profile(activities=activities, record_shapes=True, profile_memory=True) as profiler:
@@ -202,6 +216,7 @@ class TestAllocator:
         tensors = kept_tensors(count_work(profile.ops, TOY).work, TOY)
         ours = (tensors.activations + tensors.gradients + tensors.workspace).max() - 4 * batch.numel()  # it was there
         assert ours == pytest.approx(held, rel=within)
+        return profile
 
 
 class TestXla:

@@ -105,6 +105,13 @@ def test_generated_code_without_shapes_keeps_what_it_reads_of_products(shapes: s
     assert kept(("CompiledFunction", shapes), PRODUCT, PRODUCT) / (4 * SIZE) == tensors  # type: ignore[arg-type]
 
 
+def test_products_whose_weights_are_not_trained_keep_nothing() -> None:
+    table = pd.DataFrame([("aten::addmm", "8x16;16x16"), ("aten::relu", "8x16")], columns=["op_type", "shapes"])
+    table = table.assign(op="op", time_s=1e-3, phase="forward", places=["0;2f", "1"])
+    found = kept_tensors(count_work(table, WORKLOAD.model_copy(update={"mode": "training"})).work, WORKLOAD)
+    assert found.activations.max() == 2 * 4 * SIZE  # the first one's input, and relu's result
+
+
 def test_the_casts_of_numbers_do_not_make_others_tensors() -> None:
     ops = [PRODUCT, ("aten::mul", "8x16;1"), ("aten::_to_copy", "1"), ("aten::mul", "8x16;1"), ("aten::_to_copy", "1")]
     assert kept(*ops, attributes=[None, "single=number", None, "single=number", None]) == SIZE * 4

@@ -44,6 +44,15 @@ def test_mixed_precision_adds_a_copy_in_training(precision: str, mode: str, size
     assert step_variables(EMPTY, workload(mode=mode), precision).parameters == size
 
 
+@pytest.mark.parametrize(("precision", "itemsize"), [("fp32", 4), ("bf16", 2)])
+def test_weights_that_are_not_trained_have_no_states_and_no_second_copy(precision: str, itemsize: int) -> None:
+    adapted = workload(frozen_parameters=50_000)
+    found, alone = (step_variables(EMPTY, each, precision) for each in (adapted, workload()))
+    assert found.frozen == 50_000 * itemsize
+    assert (found.parameters, found.optimizer, found.gradients) == (alone.parameters, alone.optimizer, alone.gradients)
+    assert [note.code for note in found.notes][:1] == ["weights-not-trained"]
+
+
 def test_parameters_are_counted_from_products_or_asked_for() -> None:
     rows = {"op": ["a"], "op_type": ["MatMul"], "shapes": ["8x10;10x20"], "phase": "forward", "time_s": 1.0}
     work = count_work(pd.DataFrame(rows), Workload(name="own", batch_size=8)).work

@@ -43,6 +43,7 @@ from estimator.profiles.kineto.devices import (
     refuse_foreign,
     rows_of_first,
 )
+from estimator.profiles.kineto.frozen_weights import frozen_numbers, frozen_products
 from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work, find_launches
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UNKNOWN, UPDATE, Nesting, are_calls, nest_ops
 from estimator.profiles.kineto.step_timeline import step_timeline
@@ -210,8 +211,9 @@ def _with_places(
     number = autograd.pass_numbers(trace, rows.op[rows.tracked])[rows.op[chosen]]
     size = np.array([1 + torch_ops.largest(call.dims) for call in trace.calls])[trace.ops["kind"][rows.op[chosen]]]
     chosen[chosen] = number == np.bincount(number, size, minlength=1).argmax()
-    block = checkpointed_blocks(trace, nest)[rows.op[chosen]]
-    texts = autograd.places(row[chosen], block, start[chosen], len(ops))
+    op = rows.op[chosen]
+    block, frozen = checkpointed_blocks(trace, nest)[op], frozen_products(trace, nest)[op]
+    texts = autograd.places(row[chosen], block, frozen, start[chosen], len(ops))
     return ops.assign(places=pd.Series(texts, index=ops.index, dtype=ops["shapes"].dtype))
 
 
@@ -287,13 +289,14 @@ def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) ->
 
     It is inference where it states no mode and the trace's ops have no backward pass and no update.
     """
+    passes = autograd.backward_passes(trace, nest, steps.ops)
     if workload.parameters is None:
         numbers = autograd.trained_numbers(trace, nest, steps.ops & ~gradients_of_inputs(trace, nest), steps.count)
-        workload = workload.model_copy(update={"parameters": numbers})
+        frozen = frozen_numbers(trace, nest, steps.ops, max(passes, steps.count)) if numbers else None
+        workload = workload.model_copy(update={"parameters": numbers, "frozen_parameters": frozen})
     if workload.optimizer is None and (name := autograd.optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
-    several = autograd.backward_passes(trace, nest, steps.ops) > steps.count
-    if several or autograd.keeps_gradients(trace, nest):
+    if passes > steps.count or autograd.keeps_gradients(trace, nest):
         workload = workload.model_copy(update={"gradients_in_forward": True})
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
     return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from estimator.core.schema import IN_BLOCK, NO_BLOCK
+from estimator.core.schema import FROZEN, IN_BLOCK, NO_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, read_sizes
@@ -77,12 +77,14 @@ def pass_numbers(trace: Trace, forward: Integers) -> Integers:
     return number
 
 
-def places(row: Integers, block: Integers, start: Integers, rows: int) -> list[str | None]:
-    """The places of each row's events among all, by their starts, with their blocks, ``3;17@2``; None: no event."""
+def places(row: Integers, block: Integers, frozen: Flags, start: Integers, rows: int) -> list[str | None]:
+    """The places of each row's events among all, by their starts, with what else OPS says; None: no event."""
     order = np.argsort(start, kind="stable")
     listed: list[list[str]] = [[] for _ in range(rows)]
-    for place, (each, block_of_each) in enumerate(zip(row[order].tolist(), block[order].tolist(), strict=True)):
-        listed[each].append(str(place) if block_of_each == NO_BLOCK else f"{place}{IN_BLOCK}{block_of_each}")
+    each = zip(row[order].tolist(), block[order].tolist(), frozen[order].tolist(), strict=True)
+    for place, (of_row, in_block, is_frozen) in enumerate(each):
+        marks = FROZEN * is_frozen + (f"{IN_BLOCK}{in_block}" if in_block != NO_BLOCK else "")
+        listed[of_row].append(f"{place}{marks}")
     return [";".join(each) or None for each in listed]
 
 

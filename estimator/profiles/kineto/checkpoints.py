@@ -59,7 +59,7 @@ def gradients_of_inputs(trace: Trace, nest: Nesting) -> Flags:
     sizes = [_sizes(call) for call in trace.calls]
     inputs = {block.gradient: Counter(sizes[kind[block.rows[-1]]]) for block in functions}
     large = {size for each in inputs.values() for size in each if len(size) >= LEAST_DIMENSIONS}
-    around = _nearest(list(inputs), nest)
+    around = nearest(list(inputs), nest)
     for row in np.flatnonzero(are_calls(trace, lambda call: call.name == GRADIENT_ENDS))[::-1].tolist():
         left = inputs.get(int(around[row]), Counter(large))
         for size in sizes[kind[row]]:
@@ -73,7 +73,7 @@ def _sizes(call: Call) -> list[tuple[int, ...]]:
     return [size for argument in read_sizes(call.dims) for size in argument if size]
 
 
-def _nearest(rows: Sequence[int] | Integers, nest: Nesting) -> Integers:
+def nearest(rows: Sequence[int] | Integers, nest: Nesting) -> Integers:
     """For each op the nearest of these rows that it is, or is inside; NO_OP without any."""
     marked = np.full(len(nest.parent), NO_OP, dtype=np.int64)
     marked[rows] = rows
@@ -96,7 +96,7 @@ def _blocks(trace: Trace, nest: Nesting) -> Iterator[_Block]:
     The first run of a block inside another block may be part of that one's second run.
     """
     second_runs = runs_again(trace, nest)
-    around = _nearest(np.flatnonzero(are_calls(trace, is_gradient)), nest)
+    around = nearest(np.flatnonzero(are_calls(trace, is_gradient)), nest)
     again = np.flatnonzero(with_gradients(trace, second_runs) & (around != NO_OP))
     if not len(again):
         return
