@@ -293,7 +293,8 @@ def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) ->
     if workload.parameters is None:
         numbers = autograd.trained_numbers(trace, nest, steps.ops & ~gradients_of_inputs(trace, nest), steps.count)
         frozen = frozen_numbers(trace, nest, steps.ops, max(passes, steps.count)) if numbers else None
-        workload = workload.model_copy(update={"parameters": numbers, "frozen_parameters": frozen})
+        update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
+        workload = workload.model_copy(update=update)
     if workload.optimizer is None and (name := autograd.optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
     if passes > steps.count or autograd.keeps_gradients(trace, nest):

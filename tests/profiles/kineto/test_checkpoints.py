@@ -24,7 +24,11 @@ def block(ts: float, sequence: int, *names: str, step: float = 10) -> list[Event
 
 HEAD = op("aten::mm", 0, 0, **MM)
 TAIL = op("aten::mm", 200, 8, **MM)
-END = (gradient("MmBackward0", 300, 10, 8), event("aten::mm", 302, 5, **MM), ends(312, 8, 8))
+OF_WEIGHTS: dict[str, Any] = {"Input Dims": [[8, 4], [4, 8]], "Input type": ["float", "float"]}
+END = (
+    gradient("MmBackward0", 300, 12, 8), event("aten::mm", 302, 4, **MM), event("aten::mm", 307, 4, **OF_WEIGHTS),
+    ends(312, 8, 8),
+)  # fmt: skip
 
 
 def numbered(*again: str) -> tuple[Event, ...]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from estimator.core.types import Workload
 from tests.profiles.kineto.events import Event, event, read
 from tests.profiles.kineto.test_autograd import ends, op, places
 
@@ -61,6 +62,11 @@ def test_layers_that_autograd_does_not_track_are_not_trained(tmp_path: Path) -> 
         {**each, "ts": each["ts"] + 100} for each in (*layers, *backward(OF_INPUT), gradient, ends(131, 5, 3, 2, 2))
     ]
     assert read(tmp_path, *moved).workload.frozen_parameters == 90 * 8 + 5 * 3 * 2 * 2 + 2 * 6
+
+
+def test_stated_numbers_stand(tmp_path: Path) -> None:
+    stated = Workload(name="toy", frozen_parameters=5)
+    assert read(tmp_path, ADAPTER, BASE, *backward(OF_INPUT), workload=stated).workload.frozen_parameters == 5
 
 
 def test_weights_that_get_gradients_are_trained_though_autograd_numbers_nothing_of_theirs(tmp_path: Path) -> None:
