@@ -107,8 +107,8 @@ def _forward_ops(work: pd.DataFrame, workload: Workload, calls: _Calls) -> list[
     """The ops of these calls of the forward pass."""
     of_row = _described(work, workload, np.unique(calls.rows))
     each = zip(*(column.tolist() for column in calls), strict=True)
-    frozen = {row: replace(op, keeps="") for row, op in of_row.items()}
-    ops = [replace((frozen if still else of_row)[row], count=count, block=block) for row, count, block, still in each]
+    ops = [replace(of_row[row], count=count, block=block) for row, count, block, _ in each]
+    ops = [replace(op, keeps="") if frozen else op for op, frozen in zip(ops, calls.frozen.tolist(), strict=True)]
     return _with_generated(ops) if any(op.operator == GENERATED and not op.operands for op in ops) else ops
 
 

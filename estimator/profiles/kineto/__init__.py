@@ -289,10 +289,10 @@ def _as_traced(workload: Workload, trace: Trace, nest: Nesting, steps: Steps) ->
 
     It is inference where it states no mode and the trace's ops have no backward pass and no update.
     """
-    passes = autograd.backward_passes(trace, nest, steps.ops)
+    passes = max(autograd.backward_passes(trace, nest, steps.ops), steps.count)
     if workload.parameters is None:
-        numbers = autograd.trained_numbers(trace, nest, steps.ops & ~gradients_of_inputs(trace, nest), steps.count)
-        frozen = frozen_numbers(trace, nest, steps.ops, max(passes, steps.count)) if numbers else None
+        numbers = autograd.trained_numbers(trace, steps.ops & ~gradients_of_inputs(trace, nest), passes)
+        frozen = frozen_numbers(trace, nest, steps.ops, passes) if numbers else None
         update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
         workload = workload.model_copy(update=update)
     if workload.optimizer is None and (name := autograd.optimizer_name(trace, nest)):

@@ -10,7 +10,7 @@ from estimator.core.schema import FROZEN, IN_BLOCK, NO_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.nesting import BACK, BACKWARD, FORWARD, UPDATE, Nesting, are_calls, are_inside
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, are_inside, is_gradient
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
 
 OWN = "aten::"  # begins the names of PyTorch's own ops
@@ -40,7 +40,7 @@ def tracked(trace: Trace, nest: Nesting) -> Flags:
 def _has_number_of_gradient(trace: Trace) -> Flags:
     """Whether an op of the backward pass tells the number of each op: functions have numbers without gradients too."""
     number = trace.ops["sequence"]
-    gradients = are_calls(trace, lambda call: BACKWARD.search(call.name))
+    gradients = are_calls(trace, is_gradient)
     return np.isin(number, number[gradients & (number != ABSENT)])
 
 
@@ -88,11 +88,10 @@ def places(row: Integers, block: Integers, frozen: Flags, start: Integers, rows:
     return [";".join(each) or None for each in listed]
 
 
-def trained_numbers(trace: Trace, nest: Nesting, counted: Flags, steps: int) -> int | None:
-    """Trained numbers, by the gradients that one backward pass hands over; None where nothing tells."""
+def trained_numbers(trace: Trace, counted: Flags, passes: int) -> int | None:
+    """Trained numbers, by the gradients that each of so many backward passes hands over; None where nothing tells."""
     often = np.bincount(trace.ops["kind"][counted], minlength=len(trace.calls)).tolist()
     total = sum(count * _gradient_elements(call) for count, call in zip(often, trace.calls, strict=True) if count)
-    passes = max(backward_passes(trace, nest, counted), steps)
     return round(total / passes) or None
 
 

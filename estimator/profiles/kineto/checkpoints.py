@@ -19,10 +19,18 @@ from estimator.core.schema import NO_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, read_sizes
 from estimator.profiles.kineto.autograd import GRADIENT_ENDS, with_gradients
-from estimator.profiles.kineto.nesting import BACK, BACKWARD, FORWARD, Nesting, are_calls, spread_inside
+from estimator.profiles.kineto.nesting import (
+    BACK,
+    FORWARD,
+    NO_OP,
+    Nesting,
+    are_calls,
+    is_gradient,
+    nearest,
+    spread_inside,
+)
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
-NO_OP = -1
 OF_FUNCTION = "Backward"  # ends the name of a function's gradient, behind that of the function
 LEAST_DIMENSIONS = 3  # of an input whose size alone shows that it is no parameter
 
@@ -31,11 +39,6 @@ def runs_again(trace: Trace, nest: Nesting) -> Flags:
     """Ops of the forward pass that a checkpoint runs again inside of a gradient: those that autograd numbers."""
     numbered: Flags = (nest.phase == BACK) & (trace.ops["sequence"] != ABSENT)
     return numbered & ~are_calls(trace, is_gradient)
-
-
-def is_gradient(call: Call) -> bool:
-    """Whether a call is of the backward pass by its name."""
-    return bool(BACKWARD.search(call.name))
 
 
 def checkpointed_blocks(trace: Trace, nest: Nesting) -> Integers:
@@ -59,7 +62,7 @@ def gradients_of_inputs(trace: Trace, nest: Nesting) -> Flags:
     sizes = [_sizes(call) for call in trace.calls]
     inputs = {block.gradient: Counter(sizes[kind[block.rows[-1]]]) for block in functions}
     large = {size for each in inputs.values() for size in each if len(size) >= LEAST_DIMENSIONS}
-    around = nearest(list(inputs), nest)
+    around = nearest(list(inputs), nest.parent)
     for row in np.flatnonzero(are_calls(trace, lambda call: call.name == GRADIENT_ENDS))[::-1].tolist():
         left = inputs.get(int(around[row]), Counter(large))
         for size in sizes[kind[row]]:
@@ -71,13 +74,6 @@ def gradients_of_inputs(trace: Trace, nest: Nesting) -> Flags:
 def _sizes(call: Call) -> list[tuple[int, ...]]:
     """The sizes of a call's tensors."""
     return [size for argument in read_sizes(call.dims) for size in argument if size]
-
-
-def nearest(rows: Sequence[int] | Integers, nest: Nesting) -> Integers:
-    """For each op the nearest of these rows that it is, or is inside; NO_OP without any."""
-    marked = np.full(len(nest.parent), NO_OP, dtype=np.int64)
-    marked[rows] = rows
-    return spread_inside(marked, nest.parent, NO_OP)
 
 
 class _Block(NamedTuple):
@@ -96,7 +92,7 @@ def _blocks(trace: Trace, nest: Nesting) -> Iterator[_Block]:
     The first run of a block inside another block may be part of that one's second run.
     """
     second_runs = runs_again(trace, nest)
-    around = nearest(np.flatnonzero(are_calls(trace, is_gradient)), nest)
+    around = nearest(np.flatnonzero(are_calls(trace, is_gradient)), nest.parent)
     again = np.flatnonzero(with_gradients(trace, second_runs) & (around != NO_OP))
     if not len(again):
         return

@@ -25,8 +25,16 @@ from estimator.profiles.kineto.arguments import (
     shapes_text,
 )
 from estimator.profiles.kineto.attention import describe_attention
-from estimator.profiles.kineto.checkpoints import is_gradient, runs_again
-from estimator.profiles.kineto.nesting import BACK, Nesting, are_calls, are_inside, are_kinds, spread_inside
+from estimator.profiles.kineto.checkpoints import runs_again
+from estimator.profiles.kineto.nesting import (
+    BACK,
+    Nesting,
+    are_calls,
+    are_inside,
+    are_kinds,
+    is_gradient,
+    spread_inside,
+)
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 ATTENTION = "_scaled_dot_product_attention_math"

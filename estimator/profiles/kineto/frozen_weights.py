@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from estimator.core.types import Flags, Integers
+from estimator.core.types import Flags
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
 from estimator.profiles.kineto.autograd import GRADIENT_ENDS, tracked
-from estimator.profiles.kineto.checkpoints import NO_OP, is_gradient, nearest, runs_again
-from estimator.profiles.kineto.nesting import BACK, FORWARD, Nesting, are_calls
+from estimator.profiles.kineto.checkpoints import runs_again
+from estimator.profiles.kineto.nesting import BACK, FORWARD, NO_OP, Nesting, are_around, are_calls, is_gradient, nearest
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 WEIGHTS = {"mm": 1, "addmm": 2, "convolution": 1, "embedding": 0}  # the argument of each op that holds them
@@ -30,12 +30,12 @@ def frozen_products(trace: Trace, nest: Nesting) -> Flags:
     None where no op hands a gradient to a parameter, as in traces that are samples.
     """
     calls, kind, number = list(trace.calls), trace.ops["kind"], trace.ops["sequence"]
-    products = are_calls(trace, lambda call: len(_matrices(call)) == FACTORS)
-    forward = np.flatnonzero(products & ((nest.phase == FORWARD) | runs_again(trace, nest)) & (number != ABSENT))
-    product_of = dict(zip(number[forward].tolist(), forward.tolist(), strict=True))
     flags = np.zeros(len(kind), dtype=bool)
     if not any(map(_trained, calls)):
         return flags
+    products = are_calls(trace, lambda call: len(_matrices(call)) == FACTORS)
+    forward = np.flatnonzero(products & ((nest.phase == FORWARD) | runs_again(trace, nest)) & (number != ABSENT))
+    product_of = dict(zip(number[forward].tolist(), forward.tolist(), strict=True))
     for gradient, inside in _lone_products(trace, nest):
         row = product_of.get(int(number[gradient]), NO_OP)
         flags[row] |= row != NO_OP and _is_of_input(calls[kind[row]], calls[kind[inside]])
@@ -47,7 +47,7 @@ def _lone_products(trace: Trace, nest: Nesting) -> Iterator[tuple[int, int]]:
     does_product = are_calls(trace, torch_ops.does_product)
     gradients = are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT)
     inside = np.flatnonzero(does_product & ~nest.dispatch & (nest.phase == BACK) & ~runs_again(trace, nest))
-    around = nearest(np.flatnonzero(gradients), nest)[inside]
+    around = nearest(np.flatnonzero(gradients), nest.parent)[inside]
     often = np.bincount(around[around != NO_OP], minlength=1)
     for row, gradient in zip(inside.tolist(), around.tolist(), strict=True):
         if gradient != NO_OP and often[gradient] == 1:
@@ -73,11 +73,11 @@ def frozen_numbers(trace: Trace, nest: Nesting, in_steps: Flags, passes: int) ->
     Of weights of one size there are no more than take part without a gradient of their own being handed over.
     """
     forward: Flags = in_steps & (nest.phase == FORWARD)
-    untracked = forward & ~_are_around(tracked(trace, nest), nest.parent)
+    untracked = forward & ~are_around(tracked(trace, nest), nest.parent)
     frozen = _often(trace, untracked | (in_steps & frozen_products(trace, nest)), _weights)
     without = _often(trace, forward, _weights) - _often(trace, in_steps, _trained)
     total = sum(min(count, without[size]) * math.prod(size) for size, count in frozen.items())
-    return round(total / max(passes, 1)) or None
+    return round(total / passes) or None
 
 
 def _often(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]) -> Counter[tuple[int, ...]]:
@@ -88,16 +88,6 @@ def _often(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]
         if count and (size := tuple(sorted(weights(call)))):
             often[size] += count
     return often
-
-
-def _are_around(flags: Flags, parent: Integers) -> Flags:
-    """Whether each op is one of these, or around one."""
-    around = flags.copy()
-    above = np.unique(parent[flags])
-    while len(above := above[above != NO_OP]):
-        around[above] = True
-        above = np.unique(parent[above])
-    return around
 
 
 def _weights(call: Call) -> tuple[int, ...]:

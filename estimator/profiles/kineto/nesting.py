@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ BACKWARD = re.compile(r"^autograd::engine::evaluate_function|^torch::autograd::|
 PREPARES = re.compile(r"aten::(new_)?empty(_like|_strided)?|aten::resize_(as_)?|aten::contiguous")
 FILLS = re.compile(r"aten::((new_)?(zeros|ones|full)(_like)?|(_foreach_)?zero_?|fill_?)")
 FORWARD, BACK, UPDATE, INPUT, UNKNOWN = map(PHASES.index, ("forward", "backward", "optimizer", "input", "unknown"))
+NO_OP = -1
 TOLERANCE_PS = 10**6  # times were once written in whole microseconds
 
 
@@ -83,6 +84,28 @@ def are_inside(flags: Flags, parent: Integers) -> Flags:
     """Whether each op is inside one of these ops."""
     around = spread_inside(flags.astype(np.int64), parent, missing=0) > 0
     return np.asarray(around[parent] & (parent >= 0))
+
+
+def are_around(flags: Flags, parent: Integers) -> Flags:
+    """Whether each op is one of these, or around one."""
+    around = flags.copy()
+    above = np.unique(parent[flags])
+    while len(above := above[above != NO_OP]):
+        around[above] = True
+        above = np.unique(parent[above])
+    return around
+
+
+def nearest(rows: Sequence[int] | Integers, parent: Integers) -> Integers:
+    """For each op the nearest of these rows that it is, or is inside; NO_OP without any."""
+    marked = np.full(len(parent), NO_OP, dtype=np.int64)
+    marked[rows] = rows
+    return spread_inside(marked, parent, NO_OP)
+
+
+def is_gradient(call: Call) -> bool:
+    """Whether a call is of the backward pass by its name."""
+    return bool(BACKWARD.search(call.name))
 
 
 def are_calls(trace: Trace, accept: Callable[[Call], object]) -> Flags:
@@ -148,7 +171,7 @@ def _unclosed(trace: Trace, child: int, outer_row: int, overrun: int) -> Estimat
 def _phases(trace: Trace) -> Integers:
     """The phase of each op, from the annotations and backward ops around it."""
     ops = trace.ops
-    backward = are_kinds(trace, lambda call: BACKWARD.search(call.name))
+    backward = are_kinds(trace, is_gradient)
     phase = np.full(len(ops), FORWARD, dtype=np.int64)
     spans = {
         BACK: ops.take(backward[ops["kind"]]),
