@@ -56,9 +56,10 @@ def _lone_products(trace: Trace, nest: Nesting) -> Iterator[tuple[int, int]]:
 
 def _matrices(call: Call) -> list[tuple[int, ...]]:
     """The sizes of the two factors of a product of matrices; none for other calls."""
-    place = WEIGHTS.get(base_name(call.name), 0)
+    if not (place := WEIGHTS.get(base_name(call.name), 0)):
+        return []
     sizes = [size for argument in read_sizes(call.dims)[place - 1 : place + 1] for size in argument]
-    return [size for size in sizes if len(size) == 2] if place else []
+    return [size for size in sizes if len(size) == 2]
 
 
 def _is_of_input(forward: Call, inside: Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -105,7 +106,12 @@ def nearest(rows: Sequence[int] | Integers, parent: Integers) -> Integers:
 
 def is_gradient(call: Call) -> bool:
     """Whether a call is of the backward pass by its name."""
-    return bool(BACKWARD.search(call.name))
+    return _names_gradient(call.name)
+
+
+@lru_cache(maxsize=1 << 14)
+def _names_gradient(name: str) -> bool:
+    return bool(BACKWARD.search(name))
 
 
 def are_calls(trace: Trace, accept: Callable[[Call], object]) -> Flags:
