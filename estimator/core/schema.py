@@ -33,9 +33,6 @@ STREAMING = (  # classes that memory binds
     "elementwise", "reduction", "pooling", "normalization", "embedding", "movement",
 )  # fmt: skip
 UNPOOLED = tuple(name for name in STREAMING if name != "pooling")  # compared by the bytes that they move
-IN_BLOCK = "@"  # between the place of a call and the block that a checkpoint runs again
-FROZEN = "f"  # behind the place of a product whose weights get no gradient
-NO_BLOCK = 0
 PHASES = ("forward", "backward", "optimizer", "input", "other", "unknown")
 PRECISIONS = tuple(ITEMSIZE)
 PASSES = ("forward", "grad_input", "grad_weights", "backward")  # backward: both gradients in one op

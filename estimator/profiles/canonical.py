@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import FROZEN, IN_BLOCK, OPS
+from estimator.core.places import parse_places
+from estimator.core.schema import OPS
 from estimator.core.types import Profile
 
 OPERAND = r"(-?\d+(x-?\d+)*|unknown)"
 SHAPES = rf"{OPERAND}(;{OPERAND})*"
-PLACE = rf"\d{{1,15}}{FROZEN}?({IN_BLOCK}\d{{1,15}})?"
-PLACES = rf"{PLACE}(;{PLACE})*"
 SLACK = 0.02  # share of a step's time by which its ops may exceed it
 AMOUNTS = ("calls", "time_s", "shared_s", "time_spread_s", "reported_flop", "reported_bytes", "flop", "bytes")
 
@@ -38,15 +36,13 @@ def _refuse_unreadable_shapes(ops: pd.DataFrame, where: str) -> None:
 
 
 def _refuse_unreadable_places(ops: pd.DataFrame, where: str) -> None:
-    known = ops["places"].dropna()
-    once = np.array([_are_different(text.split(";")) for text in known], dtype=bool)
-    for row, text in known[~(known.str.fullmatch(PLACES).to_numpy(dtype=bool) & once)].items():
-        place = f"{where}: row {int(str(row)) + 1}"
-        raise EstimatorError(f"{place}: places is '{text}'; expected different whole numbers such as '3;17'")
-
-
-def _are_different(places: list[str]) -> bool:
-    return len({place.partition(IN_BLOCK)[0].removesuffix(FROZEN) for place in places}) == len(places)
+    for row, text in ops["places"].dropna().items():
+        try:
+            parse_places(text)
+        except ValueError:
+            place = f"{where}: row {int(str(row)) + 1}"
+            expected = "expected different whole numbers such as '3;17'"
+            raise EstimatorError(f"{place}: places is '{text}'; {expected}") from None
 
 
 def _refuse_time_without_calls(ops: pd.DataFrame, where: str) -> None:

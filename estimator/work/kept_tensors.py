@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import FROZEN, IN_BLOCK, NO_BLOCK
+from estimator.core.places import NO_BLOCK, parse_places
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -206,11 +206,11 @@ def _order(work: pd.DataFrame, rows: Integers) -> _Calls:
         counts = work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float)
         return _Calls(rows, counts, np.full_like(rows, NO_BLOCK), np.zeros(len(rows), dtype=bool))
     calls = [
-        (int(place.removesuffix(FROZEN)), row, int(block or NO_BLOCK), place.endswith(FROZEN))
+        (*place, row)
         for row, text in zip(rows.tolist(), texts, strict=True) if isinstance(text, str)
-        for place, _, block in (each.partition(IN_BLOCK) for each in text.split(";"))
+        for place in parse_places(text)
     ]  # fmt: skip
-    _, ordered, blocks, frozen = np.array(sorted(calls), dtype=np.int64).reshape(-1, 4).T
+    _, frozen, blocks, ordered = np.array(sorted(calls), dtype=np.int64).reshape(-1, 4).T
     return _Calls(ordered, np.ones(len(calls)), blocks, frozen > 0)
 
 

@@ -17,7 +17,7 @@ from itertools import chain
 
 import numpy as np
 
-from estimator.core.schema import NO_BLOCK
+from estimator.core.places import NO_BLOCK
 from estimator.core.types import Floats, Integers
 from estimator.work.tensors import FLAG_BYTES
 

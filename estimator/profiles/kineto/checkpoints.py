@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from estimator.core.schema import NO_BLOCK
+from estimator.core.places import NO_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, read_sizes
 from estimator.profiles.kineto.autograd import GRADIENT_ENDS, with_gradients
@@ -35,28 +35,38 @@ OF_FUNCTION = "Backward"  # ends the name of a function's gradient, behind that 
 LEAST_DIMENSIONS = 3  # of an input whose size alone shows that it is no parameter
 
 
+class Block(NamedTuple):
+    """The gradient that a block runs again in, and its ops in the first run: those that autograd numbers, or the
+    function that they are inside.
+    """
+
+    gradient: int
+    rows: Integers
+    is_function: bool
+
+
 def runs_again(trace: Trace, nest: Nesting) -> Flags:
     """Ops of the forward pass that a checkpoint runs again inside of a gradient: those that autograd numbers."""
     numbered: Flags = (nest.phase == BACK) & (trace.ops["sequence"] != ABSENT)
     return numbered & ~are_calls(trace, is_gradient)
 
 
-def checkpointed_blocks(trace: Trace, nest: Nesting) -> Integers:
+def block_numbers(blocks: Sequence[Block], nest: Nesting) -> Integers:
     """The block of each op of the forward pass that a checkpoint runs again, from 1 on; NO_BLOCK for all others."""
     number = np.full(len(nest.parent), NO_BLOCK, dtype=np.int64)
-    for place, block in enumerate(_blocks(trace, nest), start=1):
+    for place, block in enumerate(blocks, start=1):
         number[block.rows] = place
     return spread_inside(number, nest.parent, NO_BLOCK)
 
 
-def gradients_of_inputs(trace: Trace, nest: Nesting) -> Flags:
+def gradients_of_inputs(blocks: Sequence[Block], trace: Trace, nest: Nesting) -> Flags:
     """The ends of gradients that belong to inputs of blocks that are functions, not to parameters.
 
     Such a block's own backward pass ends at its inputs as at parameters, and there last of all. An end inside no block
     that has the size of an input with three dimensions or more is that of the first block's input.
     """
     kind, flags = trace.ops["kind"], np.zeros(len(nest.parent), dtype=bool)
-    functions = [block for block in _blocks(trace, nest) if block.is_function]
+    functions = [block for block in blocks if block.is_function]
     if not functions:
         return flags
     sizes = [_sizes(call) for call in trace.calls]
@@ -76,22 +86,11 @@ def _sizes(call: Call) -> list[tuple[int, ...]]:
     return [size for argument in read_sizes(call.dims) for size in argument if size]
 
 
-class _Block(NamedTuple):
-    """The gradient that a block runs again in, and its ops in the first run: those that autograd numbers, or the
-    function that they are inside.
-    """
-
-    gradient: int
-    rows: Integers
-    is_function: bool
-
-
-def _blocks(trace: Trace, nest: Nesting) -> Iterator[_Block]:
+def find_blocks(trace: Trace, nest: Nesting, second_runs: Flags) -> Iterator[Block]:
     """Yield the blocks of a trace, one for each gradient with ops that run again.
 
     The first run of a block inside another block may be part of that one's second run.
     """
-    second_runs = runs_again(trace, nest)
     around = nearest(np.flatnonzero(are_calls(trace, is_gradient)), nest.parent)
     again = np.flatnonzero(with_gradients(trace, second_runs) & (around != NO_OP))
     if not len(again):
@@ -122,11 +121,11 @@ class _Run:
         names = [call.name for call in trace.calls]
         return cls(trace, names, with_gradients(trace, chosen), rows, trace.ops["sequence"][rows])
 
-    def block(self, gradient: int, again: Integers) -> _Block | None:
+    def block(self, gradient: int, again: Integers) -> Block | None:
         """The block that runs again inside of a gradient."""
         for rows, is_function in ((self.function(gradient, again), True), (self.numbered(gradient, again), False)):
             if len(rows):
-                return _Block(gradient, rows, is_function)
+                return Block(gradient, rows, is_function)
         return None
 
     def between(self, first: int, last: int) -> Integers:

@@ -25,7 +25,6 @@ from estimator.profiles.kineto.arguments import (
     shapes_text,
 )
 from estimator.profiles.kineto.attention import describe_attention
-from estimator.profiles.kineto.checkpoints import runs_again
 from estimator.profiles.kineto.nesting import (
     BACK,
     Nesting,
@@ -47,7 +46,7 @@ LAST = np.iinfo(np.int64).max
 MARKS = 2  # each kind of layer has two numbers: the second one is that of layers with gradients
 
 
-def mark_layers(trace: Trace, nest: Nesting) -> Integers:
+def mark_layers(trace: Trace, nest: Nesting, runs_again: Flags) -> Integers:
     """For each op MARKS times the kind of the layer that it is, or is a part of, and one more for a layer of which the
     backward pass has gradients; NO_LAYER for all others.
     """
@@ -57,7 +56,7 @@ def mark_layers(trace: Trace, nest: Nesting) -> Integers:
     mark = np.zeros(len(layer), dtype=np.int64)
     for row, gradients in _gradients(np.unique(layer[layer != NO_LAYER]), trace, nest):
         layer[gradients], mark[row] = row, len(gradients) > 0
-    layer[runs_again(trace, nest) & (layer == NO_LAYER)] = OUTSIDE
+    layer[runs_again & (layer == NO_LAYER)] = OUTSIDE
     layer = spread_inside(layer, nest.parent, NO_LAYER)
     layer[layer == OUTSIDE] = NO_LAYER
     return np.where(layer == NO_LAYER, NO_LAYER, MARKS * trace.ops["kind"][layer] + mark[layer])

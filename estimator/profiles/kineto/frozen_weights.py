@@ -6,47 +6,44 @@ product runs one product in place of two, and the forward pass need not keep the
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from estimator.core.types import Flags
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
-from estimator.profiles.kineto.autograd import GRADIENT_ENDS, tracked
-from estimator.profiles.kineto.checkpoints import runs_again
-from estimator.profiles.kineto.nesting import BACK, FORWARD, NO_OP, Nesting, are_around, are_calls, is_gradient, nearest
+from estimator.profiles.kineto.autograd import GRADIENT_ENDS
+from estimator.profiles.kineto.nesting import BACK, FORWARD, NO_OP, Nesting, are_calls, is_gradient, nearest
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 WEIGHTS = {"mm": 1, "addmm": 2, "convolution": 1, "embedding": 0}  # the argument of each op that holds them
 FACTORS = 2  # of a product; each of its gradients is a product too
 
 
-def frozen_products(trace: Trace, nest: Nesting) -> Flags:
+def frozen_products(trace: Trace, nest: Nesting, again: Flags) -> Flags:
     """The products whose gradient is that of the input alone: of the forward pass, or of a checkpoint's second run.
 
     None where no op hands a gradient to a parameter, as in traces that are samples.
     """
     calls, kind, number = list(trace.calls), trace.ops["kind"], trace.ops["sequence"]
     flags = np.zeros(len(kind), dtype=bool)
-    if not any(map(_trained, calls)):
+    if not any(call.name == GRADIENT_ENDS and read_sizes(call.dims) for call in calls):
         return flags
     products = are_calls(trace, lambda call: len(_matrices(call)) == FACTORS)
-    forward = np.flatnonzero(products & ((nest.phase == FORWARD) | runs_again(trace, nest)) & (number != ABSENT))
+    forward = np.flatnonzero(products & ((nest.phase == FORWARD) | again) & (number != ABSENT))
     product_of = dict(zip(number[forward].tolist(), forward.tolist(), strict=True))
-    for gradient, inside in _lone_products(trace, nest):
+    for gradient, inside in _lone_products(trace, nest, again):
         row = product_of.get(int(number[gradient]), NO_OP)
         flags[row] |= row != NO_OP and _is_of_input(calls[kind[row]], calls[kind[inside]])
     return flags
 
 
-def _lone_products(trace: Trace, nest: Nesting) -> Iterator[tuple[int, int]]:
+def _lone_products(trace: Trace, nest: Nesting, again: Flags) -> Iterator[tuple[int, int]]:
     """Yield each gradient that runs one product, and that product."""
     does_product = are_calls(trace, torch_ops.does_product)
     gradients = are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT)
-    inside = np.flatnonzero(does_product & ~nest.dispatch & (nest.phase == BACK) & ~runs_again(trace, nest))
+    inside = np.flatnonzero(does_product & ~nest.dispatch & (nest.phase == BACK) & ~again)
     around = nearest(np.flatnonzero(gradients), nest.parent)[inside]
     often = np.bincount(around[around != NO_OP], minlength=1)
     for row, gradient in zip(inside.tolist(), around.tolist(), strict=True):
@@ -66,42 +63,3 @@ def _is_of_input(forward: Call, inside: Call) -> bool:
     """Whether a gradient's product is that of the input, grad[m, n] · weights[n, k], and not one of the weights too."""
     (m, k), (_, n) = _matrices(forward)
     return _matrices(inside) == [(m, n), (n, k)] and [(m, n), (n, k)] not in ([(k, m), (m, n)], [(n, m), (m, k)])
-
-
-def frozen_numbers(trace: Trace, nest: Nesting, in_steps: Flags, passes: int) -> int | None:
-    """Numbers of weights that are not trained, of so many forward passes; None where there are none.
-
-    Of weights of one size there are no more than take part without a gradient of their own being handed over.
-    """
-    forward: Flags = in_steps & (nest.phase == FORWARD)
-    untracked = forward & ~are_around(tracked(trace, nest), nest.parent)
-    frozen = _often(trace, untracked | (in_steps & frozen_products(trace, nest)), _weights)
-    without = _often(trace, forward, _weights) - _often(trace, in_steps, _trained)
-    total = sum(min(count, without[size]) * math.prod(size) for size, count in frozen.items())
-    return round(total / passes) or None
-
-
-def _often(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]) -> Counter[tuple[int, ...]]:
-    """How often these ops take weights of each size, whatever the order of its dimensions."""
-    often = Counter[tuple[int, ...]]()
-    counts = np.bincount(trace.ops["kind"][chosen], minlength=len(trace.calls)).tolist()
-    for call, count in zip(trace.calls, counts, strict=True):
-        if count and (size := tuple(sorted(weights(call)))):
-            often[size] += count
-    return often
-
-
-def _weights(call: Call) -> tuple[int, ...]:
-    """The size of the weights that a call takes; () for other calls."""
-    name, sizes = base_name(call.name), read_sizes(call.dims)
-    return _only(sizes[WEIGHTS[name]]) if name in WEIGHTS and len(sizes) > WEIGHTS[name] else ()
-
-
-def _trained(call: Call) -> tuple[int, ...]:
-    """The size of the parameter that a call hands a gradient to; () for other calls."""
-    sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
-    return _only(sizes[0]) if sizes else ()
-
-
-def _only(tensors: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    return tensors[0] if len(tensors) == 1 else ()

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.profiles.kineto.events import Event, event, read
-from tests.profiles.kineto.test_autograd import MM, TENSOR, ends, op, places
+from tests.profiles.kineto.events import MM, TENSOR, Event, ends, event, op, places, read
 
 IN_BACKWARD = 100  # what autograd numbers begins again with another thread
 FUNCTION = "CheckpointFunction"

@@ -6,8 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.profiles.kineto.events import Event, event, kernel, launch, read
-from tests.profiles.kineto.test_autograd import MM, op
+from tests.profiles.kineto.events import MM, Event, event, kernel, launch, op, read
 
 LAYER: dict[str, Any] = {
     "Input Dims": [[3, 2, 4], [1, 2, 8], [[8, 4], [8, 8], [8], [8]], [], []],

@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from estimator.core.types import Workload
-from tests.profiles.kineto.events import Event, event, read
-from tests.profiles.kineto.test_autograd import ends, op, places
+from tests.profiles.kineto.events import Event, ends, event, op, places, read
 
 
 def matrices(*sizes: tuple[int, int]) -> dict[str, Any]:
@@ -47,32 +45,6 @@ def test_a_product_whose_weights_get_no_gradient_keeps_nothing(
     assert places(profile) == {"aten::mm": "0", "aten::addmm": "1f" if frozen else "1"}
     assert profile.workload.frozen_parameters == frozen
     assert profile.workload.parameters == 8 * 2 + (6 * 2 if handed else 0)
-
-
-def test_layers_that_autograd_does_not_track_are_not_trained(tmp_path: Path) -> None:
-    """As a model whose last layers alone are trained: a table, and a convolution whose inner op has its number."""
-    lookup: dict[str, Any] = {"Input Dims": [[90, 8], [4]], "Input type": ["float", "long"]}
-    table = event("aten::embedding", -30, 5, **lookup)
-    images: dict[str, Any] = {"Input Dims": [[1, 3, 9, 9], [5, 3, 2, 2]], "Input type": ["float", "float"]}
-    frozen, trained = event("aten::convolution", -20, 5, **images), event("aten::convolution", -10, 8, **images)
-    inner = op("aten::mkldnn_convolution", -9, 0, 6, **images)
-    gradient = event("autograd::engine::evaluate_function: ConvolutionBackward0", 120, 9, **{"Sequence number": 0})
-    layers = (table, frozen, trained, inner, ADAPTER, BASE)
-    moved = [
-        {**each, "ts": each["ts"] + 100} for each in (*layers, *backward(OF_INPUT), gradient, ends(131, 5, 3, 2, 2))
-    ]
-    assert read(tmp_path, *moved).workload.frozen_parameters == 90 * 8 + 5 * 3 * 2 * 2 + 2 * 6
-
-
-def test_stated_numbers_stand(tmp_path: Path) -> None:
-    stated = Workload(name="toy", frozen_parameters=5)
-    assert read(tmp_path, ADAPTER, BASE, *backward(OF_INPUT), workload=stated).workload.frozen_parameters == 5
-
-
-def test_weights_that_get_gradients_are_trained_though_autograd_numbers_nothing_of_theirs(tmp_path: Path) -> None:
-    twice = op("aten::mm", 20, 2, **matrices((4, 6), (6, 7)))  # of one number the last op alone is tracked
-    profile = read(tmp_path, ADAPTER, BASE, twice, *backward(OF_INPUT, OF_WEIGHTS, weights=(6, 2), second=(7, 6)))
-    assert profile.workload.frozen_parameters is None
 
 
 def test_without_parameters_that_get_gradients_nothing_is_known(tmp_path: Path) -> None:

@@ -406,22 +406,6 @@ def test_a_launch_belongs_to_the_innermost_op_still_running(tmp_path: Path) -> N
     assert only_row(profile, kernel="lone_kernel")["op"] == "lone_kernel"
 
 
-def test_only_the_longest_kernel_of_an_op_has_operands(tmp_path: Path) -> None:
-    launched = {"External id": 1}
-    kernels = [event(name, ts, dur, "kernel", 7, **launched) for name, ts, dur in (("main", 20, 9), ("helper", 30, 2))]
-    profile = read(tmp_path, event("aten::sum", 0, 10, **launched, **op_args([9])), *kernels)
-    assert only_row(profile, kernel="main")["shapes"] == "9"
-    helper = only_row(profile, kernel="helper")
-    assert (helper["op_type"], helper["calls"], "shapes" in helper) == ("helper", 1, False)
-
-
-def test_tensor_core_kernels_on_fp32_are_tf32(tmp_path: Path) -> None:
-    product = event("aten::mm", 0, 10, **{"External id": 1}, **op_args([4, 4], [4, 4]))
-    name = "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4"
-    profile = read(tmp_path, product, event(name, 20, 5, "kernel", 7, **{"External id": 1}))
-    assert only_row(profile, kernel=name)["precision"] == "tf32"
-
-
 @pytest.mark.parametrize(
     ("types", "precision"),
     [("double", "fp64"), ("c10::Half", "fp16"), ("c10::BFloat16", "bf16"), ("c10::Float8_e4m3fn", "fp8")],
@@ -564,10 +548,3 @@ def test_damaged_dumps_raise_only_estimator_errors(
         kineto.read([Dump(path)], Workload(name="toy"))
     except EstimatorError as error:
         assert "kineto.json" in str(error)
-
-
-def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
-    names = {"aten::mul": 50, "aten::add": 10, "aten::relu": 30}
-    host = read(tmp_path, *(event(name, ts, 5) for name, ts in names.items()))
-    device = read(tmp_path, *(event(name, ts, 5, "kernel", stream=ts) for name, ts in names.items()))
-    assert host.ops["op"].tolist() == device.ops["op"].tolist() == ["aten::add", "aten::relu", "aten::mul"]

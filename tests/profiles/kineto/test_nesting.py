@@ -10,7 +10,7 @@ from estimator.core.types import Profile
 from estimator.profiles.columns import Columns
 from estimator.profiles.kineto.nesting import inside
 from estimator.work import count_work
-from tests.profiles.kineto.events import Event, event, read
+from tests.profiles.kineto.events import TENSOR, Event, event, read
 
 
 def times_us(profile: Profile) -> dict[str, float]:
@@ -101,3 +101,9 @@ def test_an_op_that_clears_its_result_first_does_its_own_work(tmp_path: Path) ->
     by_op = found.ops.set_index("op")["attributes"].fillna("")
     assert by_op["aten::max_pool2d_with_indices_backward"] == ""
     assert by_op["aten::zero_"] == "dispatch=1"
+
+
+def test_ops_that_prepare_memory_do_no_work_of_the_op_around_them(tmp_path: Path) -> None:
+    inside = event("aten::contiguous", 1, 8, **TENSOR)
+    profile = read(tmp_path, event("aten::native_layer_norm", 0, 10, **TENSOR), inside)
+    assert profile.ops.set_index("op")["shapes"]["aten::native_layer_norm"] == "4x8"

@@ -1,0 +1,74 @@
+"""Numbers of the weights that a Kineto trace's steps train, and of those that they do not."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from estimator.core.types import Flags
+from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
+from estimator.profiles.kineto.autograd import GRADIENT_ENDS
+from estimator.profiles.kineto.frozen_weights import WEIGHTS
+from estimator.profiles.kineto.graph import Graph
+from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_around
+from estimator.profiles.kineto.trace import Trace
+
+
+def trained_numbers(trace: Trace, graph: Graph, in_steps: Flags, passes: int) -> int | None:
+    """Trained numbers, by the gradients that each of so many backward passes hands over; None where nothing tells."""
+    often = _often(trace, in_steps & ~graph.of_input)
+    total = sum(count * _gradient_elements(call) for call, count in often)
+    return round(total / passes) or None
+
+
+def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, in_steps: Flags, passes: int) -> int | None:
+    """Numbers of weights that are not trained, of so many forward passes; None where there are none.
+
+    Of weights of one size there are no more than take part without a gradient of their own being handed over.
+    """
+    forward: Flags = in_steps & (nest.phase == FORWARD)
+    untracked = forward & ~are_around(graph.tracked, nest.parent)
+    frozen = _sizes(trace, untracked | (in_steps & graph.frozen), _weights)
+    without = _sizes(trace, forward, _weights) - _sizes(trace, in_steps, _trained)
+    total = sum(min(count, without[size]) * math.prod(size) for size, count in frozen.items())
+    return round(total / passes) or None
+
+
+def _often(trace: Trace, chosen: Flags) -> list[tuple[Call, int]]:
+    """The kinds of these ops, and how many of them are of each."""
+    counts = np.bincount(trace.ops["kind"][chosen], minlength=len(trace.calls)).tolist()
+    return [(call, count) for call, count in zip(trace.calls, counts, strict=True) if count]
+
+
+def _sizes(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]) -> Counter[tuple[int, ...]]:
+    """How often these ops take weights of each size, whatever the order of its dimensions."""
+    sizes = Counter[tuple[int, ...]]()
+    for call, count in _often(trace, chosen):
+        if size := tuple(sorted(weights(call))):
+            sizes[size] += count
+    return sizes
+
+
+def _gradient_elements(call: Call) -> int:
+    """Elements of the gradient that an op hands over to a parameter; 0 for all other ops."""
+    sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
+    return sum(map(math.prod, sizes[0])) if sizes else 0
+
+
+def _weights(call: Call) -> tuple[int, ...]:
+    """The size of the weights that a call takes; () for other calls."""
+    name, sizes = base_name(call.name), read_sizes(call.dims)
+    return _only(sizes[WEIGHTS[name]]) if name in WEIGHTS and len(sizes) > WEIGHTS[name] else ()
+
+
+def _trained(call: Call) -> tuple[int, ...]:
+    """The size of the parameter that a call hands a gradient to; () for other calls."""
+    sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
+    return _only(sizes[0]) if sizes else ()
+
+
+def _only(tensors: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    return tensors[0] if len(tensors) == 1 else ()

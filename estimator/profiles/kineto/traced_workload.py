@@ -1,0 +1,75 @@
+"""The workload of a Kineto trace: its mode, parameters and optimizer, as ops and marks tell them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from estimator.core.types import Flags, Optimizer, Workload
+from estimator.profiles.frameworks import PYTORCH, with_framework
+from estimator.profiles.kineto import torch_ops
+from estimator.profiles.kineto.autograd import are_ends, in_order
+from estimator.profiles.kineto.graph import Graph
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
+from estimator.profiles.kineto.parameters import frozen_numbers, trained_numbers
+from estimator.profiles.kineto.steps import Steps
+from estimator.profiles.kineto.trace import OPTIMIZER, OPTIMIZER_STEP, Trace
+from estimator.profiles.modes import with_mode
+
+GRADIENT = re.compile(r"(?i)backward(_(input|weight)s?)?$")  # ends the names of ops that only training runs
+ZERO_GRAD = f"{OPTIMIZER}zero_grad#"
+MOMENTUM, LARGEST_MOMENT = ("mul", "_foreach_mul", "_fused_sgd"), ("maximum", "_foreach_maximum")
+TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedlamb": "lamb", "fusedsgd": "sgd"}
+
+
+def as_traced(workload: Workload, trace: Trace, nest: Nesting, graph: Graph, steps: Steps) -> Workload:
+    """The workload as PyTorch's where it names no framework, with parameters and optimizer as the trace tells them.
+
+    It is inference where it states no mode and the trace's ops have no backward pass and no update.
+    """
+    passes = max(_backward_passes(trace, nest, steps.ops), steps.count)
+    if workload.parameters is None:
+        numbers = trained_numbers(trace, graph, steps.ops, passes)
+        frozen = frozen_numbers(trace, nest, graph, steps.ops, passes) if numbers else None
+        update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
+        workload = workload.model_copy(update=update)
+    if workload.optimizer is None and (name := _optimizer_name(trace, nest)):
+        workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
+    if passes > steps.count or _keeps_gradients(trace, nest):
+        workload = workload.model_copy(update={"gradients_in_forward": True})
+    trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
+    return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)
+
+
+def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
+    """How often a parameter gets its gradient, as the first one behind a product of the forward pass."""
+    ends = are_ends(trace)
+    products = are_calls(trace, torch_ops.does_product) & (nest.phase == FORWARD)
+    is_end = ends[in_order(trace, (ends | products) & in_steps)]
+    return int((is_end[1:] & ~is_end[:-1]).sum())
+
+
+def _keeps_gradients(trace: Trace, nest: Nesting) -> bool:
+    """Whether gradients are set to nothing behind the forward pass: the op before each mark of that is one of it."""
+    marked = trace.marks["start"][trace.marked(ZERO_GRAD)]
+    rows = in_order(trace, are_calls(trace, torch_ops.does_product) & np.isin(nest.phase, (FORWARD, BACK)))
+    if not len(marked) or not len(rows):
+        return False
+    before = np.searchsorted(trace.ops["start"][rows], marked) - 1
+    return bool((before >= 0).all() and (nest.phase[rows[before]] == FORWARD).all())
+
+
+def _optimizer_name(trace: Trace, nest: Nesting) -> str | None:
+    """The name of the optimizer that the trace marks, with what the ops of its update tell; None without marks."""
+    marked = {name.partition("#")[2].partition(".")[0] for name in trace.names if name.startswith(OPTIMIZER_STEP)}
+    if len(marked) != 1:
+        return None
+    name = marked.pop().lower()
+    name = TORCH_NAMES.get(name, name)
+    kinds = np.unique(trace.ops["kind"][nest.phase == UPDATE]).tolist()
+    calls = list(trace.calls)
+    bases = {calls[kind].name.rpartition("::")[2].rstrip("_") for kind in kinds}
+    if name == "sgd" and bases & set(MOMENTUM):
+        return "sgd_momentum"
+    return "adam_amsgrad" if name in ("adam", "adamw") and bases & set(LARGEST_MOMENT) else name

@@ -1,0 +1,49 @@
+"""Numbers of weights that are trained, and of those that are not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from estimator.core.types import Workload
+from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, ends, event, op, read
+from tests.profiles.kineto.test_frozen_weights import ADAPTER, BASE, OF_INPUT, OF_WEIGHTS, backward, matrices
+
+
+def test_gradients_count_the_parameters_once(tmp_path: Path) -> None:
+    assert read(tmp_path, *FORWARD, *BACKWARD).workload.parameters == 64 + 64 + 8
+    stated = Workload(name="toy", parameters=5)
+    assert read(tmp_path, *FORWARD, *BACKWARD, workload=stated).workload.parameters == 5
+    assert read(tmp_path, *FORWARD).workload.parameters is None
+    assert read(tmp_path, *MICRO_BATCHES).workload.parameters == 64 + 64 + 8
+
+
+def test_gradients_of_any_size_are_counted(tmp_path: Path) -> None:
+    """10^12 × 10^12 numbers, more than a machine's whole numbers hold."""
+    assert read(tmp_path, *FORWARD, *BACKWARD[:2], ends(72, 10**12, 10**12)).workload.parameters == pytest.approx(1e24)
+
+
+def test_layers_that_autograd_does_not_track_are_not_trained(tmp_path: Path) -> None:
+    """As a model whose last layers alone are trained: a table, and a convolution whose inner op has its number."""
+    lookup: dict[str, Any] = {"Input Dims": [[90, 8], [4]], "Input type": ["float", "long"]}
+    table = event("aten::embedding", -30, 5, **lookup)
+    images: dict[str, Any] = {"Input Dims": [[1, 3, 9, 9], [5, 3, 2, 2]], "Input type": ["float", "float"]}
+    frozen, trained = event("aten::convolution", -20, 5, **images), event("aten::convolution", -10, 8, **images)
+    inner = op("aten::mkldnn_convolution", -9, 0, 6, **images)
+    gradient = event("autograd::engine::evaluate_function: ConvolutionBackward0", 120, 9, **{"Sequence number": 0})
+    layers = (table, frozen, trained, inner, ADAPTER, BASE)
+    moved = [
+        {**each, "ts": each["ts"] + 100} for each in (*layers, *backward(OF_INPUT), gradient, ends(131, 5, 3, 2, 2))
+    ]
+    assert read(tmp_path, *moved).workload.frozen_parameters == 90 * 8 + 5 * 3 * 2 * 2 + 2 * 6
+
+
+def test_stated_numbers_stand(tmp_path: Path) -> None:
+    stated = Workload(name="toy", frozen_parameters=5)
+    assert read(tmp_path, ADAPTER, BASE, *backward(OF_INPUT), workload=stated).workload.frozen_parameters == 5
+
+
+def test_weights_that_get_gradients_are_trained_though_autograd_numbers_nothing_of_theirs(tmp_path: Path) -> None:
+    twice = op("aten::mm", 20, 2, **matrices((4, 6), (6, 7)))  # of one number the last op alone is tracked
+    profile = read(tmp_path, ADAPTER, BASE, twice, *backward(OF_INPUT, OF_WEIGHTS, weights=(6, 2), second=(7, 6)))
+    assert profile.workload.frozen_parameters is None
