@@ -150,6 +150,7 @@ Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Positive = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e9)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
+Slots = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=16)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 
@@ -368,6 +369,7 @@ class Workload(File):
     #: whether the last, smaller batch of an epoch makes a step: floor leaves it out
     steps_rounding: Literal["floor", "ceil"] = "floor"
     optimizer: Optimizer | None = None  #: its rule, for memory and added updates
+    optimizer_slots: Slots | None = None  #: its states of the parameters' size, such as 2 for Adam
     #: whether the forward pass still holds the gradients of the last step, as they are set to nothing behind it
     gradients_in_forward: bool = False
     default_profile: str | None = None  #: of several dumps, the one that the workload's name alone means

@@ -57,7 +57,7 @@ MESSAGES = {
     "Tuple": "int64_values 1 *int64",
     # XLA's programs
     "HloProto": "hlo_module 1 HloModuleProto",
-    "HloModuleProto": "name 1 string, computations 3 *HloComputationProto, id 5 int64",
+    "HloModuleProto": "name 1 string, computations 3 *HloComputationProto, id 5 int64, entry_computation_id 6 int64",
     "HloComputationProto": "name 1 string, instructions 2 *HloInstructionProto, id 5 int64, root_id 6 int64",
     "HloInstructionProto": (
         "name 1 string, opcode 2 string, shape 3 ShapeProto, metadata 7 OpMetadata,"

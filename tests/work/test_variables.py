@@ -35,6 +35,14 @@ def test_the_name_tells_where_no_update_does() -> None:
     assert "states of the optimizer shampoo" in unknown.notes[0].text
 
 
+def test_stated_states_stand() -> None:
+    stated = workload(optimizer=Optimizer(name="Adam"), optimizer_slots=0)
+    assert step_variables(EMPTY, stated, "fp32").slots == 0
+    profile = read_profile("p1b2")
+    updates = count_work(profile.ops, profile.workload).work
+    assert step_variables(updates, profile.workload.model_copy(update={"optimizer_slots": 3}), "fp32").slots == 3
+
+
 @pytest.mark.parametrize(
     ("precision", "mode", "size"),
     [("fp32", "training", 4000), ("tf32", "training", 4000), ("bf16", "training", 6000),

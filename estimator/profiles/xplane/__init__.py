@@ -21,7 +21,7 @@ from estimator.profiles.columns import UNKNOWN
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.events import FIRST, LAST, NO_EVENTS, Batch, Tally, crossing_warnings, tally
-from estimator.profiles.frameworks import with_framework
+from estimator.profiles.frameworks import JAX, with_framework
 from estimator.profiles.steps import NO_WINDOWS, NOTHING_IN_STEPS, Window, Windows
 from estimator.profiles.timeline import step_at
 from estimator.profiles.wire import Content, Span
@@ -104,9 +104,17 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
 
 def _as_profiled(workload: Workload, reading: _Reading, workers: list[_Part]) -> Workload:
     """The workload with its framework, and as inference where the names that this one gave to ops tell so."""
-    framework = reading.framework()
-    is_inference = modes.is_inference(*ops.names_types_times([(part.kinds, part.total) for part in workers]))
-    return modes.with_mode(with_framework(workload, framework), framework is not None and is_inference)
+    framework, parts = reading.framework(), [(part.kinds, part.total) for part in workers]
+    is_inference = modes.is_inference(*ops.names_types_times(parts))
+    workload = modes.with_mode(with_framework(workload, framework), framework is not None and is_inference)
+    state = ops.state_of_step(parts)
+    if framework != JAX or workload.mode != "training" or state is None:
+        return workload
+    parameters = workload.parameters or state.parameters
+    slots = workload.optimizer_slots
+    return workload.model_copy(
+        update={"parameters": parameters, "optimizer_slots": state.copies - 1 if slots is None else slots}
+    )
 
 
 def _steps(reading: _Reading, workers: list[_Part]) -> Integers:

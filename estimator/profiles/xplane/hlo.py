@@ -14,6 +14,7 @@ from typing import Any
 
 from estimator.profiles import messages
 from estimator.profiles.xplane import attention
+from estimator.profiles.xplane.state import Array, State, kept_state
 
 PRECISIONS = {
     10: "fp16", 11: "fp32", 12: "fp64", 16: "bf16", 2: "int8", 6: "int8", 21: "int4", 22: "int4",
@@ -24,6 +25,8 @@ MATRIX = ("dot", "convolution")
 CONVOLUTION_CALL = "__cudnn$conv"  # before the name of a library's pass; its labels are those of the forward pass
 COPIES = re.compile(r"(copy|(dynamic-(update-)?)?slice|async)(-start|-update|-done)?|(send|recv)(-done)?")
 HOST_MEMORY = 5  # the memory space of a layout, ``S(5)`` in XLA's texts
+SENDS = re.compile(r"(ragged-)?all-|reduce-scatter|collective-")  # begins the opcodes of collectives
+FLOATS = ("fp64", "fp32", "fp16", "bf16")  # formats of weights and states
 ACROSS_LINK = "memory=host"  # the attribute of copies from or to the host's memory
 AXES = {  # of a product, and what OPS' attributes call them
     "lhs_contracting_dimensions": "contract_a",
@@ -47,7 +50,15 @@ class Instruction:
     share: float = 1.0
 
 
-Program = Mapping[str, tuple[Instruction, ...]]
+@dataclass(frozen=True)
+class Program:
+    """A program's instructions by name, and what it keeps from run to run."""
+
+    instructions: Mapping[str, tuple[Instruction, ...]]
+    state: State | None = None
+
+
+NO_PROGRAM = Program({})
 
 
 def strip_number(name: str) -> str:
@@ -56,11 +67,28 @@ def strip_number(name: str) -> str:
 
 
 def read_program(content: bytes, where: str) -> tuple[str, Program]:
-    """The module's name, and its instructions by name. Raises EstimatorError."""
+    """The module's name, and the program. Raises EstimatorError."""
     module = messages.parse("HloProto", content, where).hlo_module
     computations = {computation.id: computation for computation in module.computations}
     by_id = {i.id: i for computation in module.computations for i in computation.instructions}
-    return module.name, {i.name: tuple(_parts(i, by_id, computations)) for i in by_id.values()}
+    instructions = {i.name: tuple(_parts(i, by_id, computations)) for i in by_id.values()}
+    return module.name, Program(instructions, _state(module))
+
+
+def _state(module: Any) -> State | None:
+    """What the entry computation keeps; None where parts of arrays may be on other devices."""
+    entry = next((each for each in module.computations if each.id == module.entry_computation_id), None)
+    if entry is None or any(SENDS.match(i.opcode) for each in module.computations for i in each.instructions):
+        return None
+    taken = [array for i in entry.instructions if i.opcode == "parameter" for array in _arrays(i.shape)]
+    root = next((i for i in entry.instructions if i.id == entry.root_id), None)
+    return None if root is None else kept_state(taken, _arrays(root.shape))
+
+
+def _arrays(shape: Any) -> list[Array]:
+    """The arrays of floating-point numbers of a shape, scalars apart."""
+    named = [(PRECISIONS.get(each.element_type, ""), tuple(each.dimensions)) for each in _flat(shape)]
+    return [(precision, sizes) for precision, sizes in named if sizes and precision in FLOATS]
 
 
 def _parts(instruction: Any, by_id: Mapping[int, Any], computations: Mapping[int, Any]) -> Iterator[Instruction]:

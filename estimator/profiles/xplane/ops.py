@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from estimator.profiles.events import Tally
 from estimator.profiles.graph import HELPER
 from estimator.profiles.wire import Content, Span, Value
 from estimator.profiles.xplane import hlo
+from estimator.profiles.xplane.state import State
 
 # field numbers of xplane.proto
 PLANE_ID, PLANE_NAME, PLANE_LINE, PLANE_EVENTS, PLANE_STAT_NAMES, PLANE_STATS = 1, 2, 3, 4, 5, 6
@@ -107,6 +109,7 @@ class Kind:
     path: str
     share: float = 1.0
     by_executor: bool = False  # whether TensorFlow's executor ran it
+    state: State | None = None  # of the program that it is an instruction of
 
 
 def set_aside(planes: Sequence[Plane]) -> None:
@@ -207,7 +210,7 @@ def programs(content: Content, planes: Sequence[Plane]) -> dict[str, hlo.Program
             for body in _stat_bodies(content, entry):
                 name, program = hlo.read_program(body, f"program {number}")
                 by_number[number] = program
-                by_name[name] = program if name not in by_name else {}
+                by_name[name] = program if name not in by_name else hlo.NO_PROGRAM
     return by_name | by_number
 
 
@@ -259,8 +262,9 @@ def kinds(
     }
     instruction = stats.get("hlo_op") or (metadata.display_name if plane.device and PROGRAM_ID in stats else "")
     if instruction:
-        program = programs.get(stats.get(PROGRAM_ID, "")) or programs.get(stats.get("hlo_module", "")) or {}
-        return _instructions(event, instruction, program.get(instruction, ()), base)
+        named = (stats.get(PROGRAM_ID, ""), stats.get("hlo_module", ""))
+        program = next((programs[name] for name in named if name in programs), hlo.NO_PROGRAM)
+        return _instructions(event, instruction, program, base)
     if metadata.name == WAITS_FOR_INPUT:
         return [Kind(event, {**base, "op": INPUT, "op_type": INPUT, "kernel": INPUT}, INPUT)]
     op = TF_OP.match(stats.get("tf_op") or annotated_op(stats.get("annotation", "")) or metadata.name)
@@ -273,16 +277,14 @@ def kinds(
     return []
 
 
-def _instructions(
-    event: int, name: str, parts: Sequence[hlo.Instruction], base: Mapping[str, str | None]
-) -> list[Kind]:
+def _instructions(event: int, name: str, program: hlo.Program, base: Mapping[str, str | None]) -> list[Kind]:
+    parts = program.instructions.get(name, ())
     if not parts:
         op_type = hlo.strip_number(name)
         return [Kind(event, {**base, "op": name, "op_type": op_type, "kernel": op_type}, "")]
-    return [
-        Kind(event, {**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}}, part.path, part.share)
-        for part in parts
-    ]
+    described = [{**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}} for part in parts]
+    each = zip(described, parts, strict=True)
+    return [Kind(event, columns, part.path, part.share, state=program.state) for columns, part in each]
 
 
 def annotated_op(annotation: str) -> str:
@@ -318,6 +320,14 @@ def names_types_times(parts: Sequence[tuple[Sequence[Kind], Tally]]) -> tuple[pd
         pd.Series([kind.columns["op_type"] for kind, _ in kinds_of_parts], dtype="string[python]"),
         pd.Series([total.self_ps[kind.event] * kind.share * PICO for kind, total in kinds_of_parts], dtype=float),
     )
+
+
+def state_of_step(parts: Sequence[tuple[Sequence[Kind], Tally]]) -> State | None:
+    """The state of the program that most of the time is of; None where that keeps nothing."""
+    times: Counter[State | None] = Counter()
+    for kind, total in ((kind, total) for op_kinds, total in parts for kind in op_kinds):
+        times[kind.state] += int(total.self_ps[kind.event] * kind.share)
+    return max(times, key=times.__getitem__, default=None)
 
 
 def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers]:

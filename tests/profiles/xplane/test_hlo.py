@@ -1,29 +1,38 @@
+from collections.abc import Mapping
+
 import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Workload
 from estimator.profiles import messages
 from estimator.profiles.xplane import hlo
+from estimator.profiles.xplane.state import State
 from estimator.work import count_work
 from tests.conftest import make_ops
 
 F32, BF16 = 11, 16
 
 
-def program(entry: list[dict[str, object]], fused: list[dict[str, object]] | None = None) -> hlo.Program:
+def program(
+    entry: list[dict[str, object]], fused: list[dict[str, object]] | None = None
+) -> Mapping[str, tuple[hlo.Instruction, ...]]:
     """What a module of an entry computation and a fused one (number 2) computes, by instruction."""
+    return whole_program(entry, fused).instructions
+
+
+def whole_program(entry: list[dict[str, object]], fused: list[dict[str, object]] | None = None) -> hlo.Program:
     proto = messages.get("HloProto")()
     module = proto.hlo_module
-    module.name = "jit_step"
+    module.name, module.entry_computation_id = "jit_step", 1
     for number, instructions in ((1, entry), (2, fused or [])):
         computation = module.computations.add(id=number, name=f"computation.{number}")
         for instruction in instructions:
             computation.instructions.add(**instruction)
         if instructions:
             computation.root_id = instructions[-1]["id"]
-    name, by_name = hlo.read_program(proto.SerializeToString(), "program 1")
+    name, found = hlo.read_program(proto.SerializeToString(), "program 1")
     assert name == "jit_step"
-    return by_name
+    return found
 
 
 def array(*sizes: int, kind: int = F32) -> dict[str, object]:
@@ -229,3 +238,19 @@ def test_ranks_of_a_collective(groups: dict[str, object], attributes: str | None
 def test_an_unreadable_program_is_refused() -> None:
     with pytest.raises(EstimatorError, match="program 7: this is no whole HloProto"):
         hlo.read_program(b"\x0a\xff", "program 7")
+
+
+def root(number: int, *shapes: dict[str, object]) -> dict[str, object]:
+    return {"name": "root", "id": number, "opcode": "tuple", "shape": {"tuple_shapes": list(shapes)}}
+
+
+def test_a_step_keeps_the_arrays_that_it_takes_and_gives() -> None:
+    taken = [parameter(1, 8, 4), parameter(2, 8, 4), parameter(3, 32, 8), parameter(4, 8, 4, kind=4), parameter(5)]
+    given = root(6, array(8, 4), array(8, 4), array(8, 4, kind=4), array())
+    assert whole_program([*taken, given]).state == State(2 * 8 * 4, 2)
+    assert whole_program([*taken, root(6, array(3, 3))]).state is None
+
+
+def test_what_a_step_keeps_is_not_known_where_devices_may_hold_parts_of_it() -> None:
+    sent = {"name": "all-gather.1", "id": 7, "opcode": "all-gather-start", "shape": array(16, 4)}
+    assert whole_program([parameter(1, 8, 4), sent, root(6, array(8, 4))]).state is None

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from estimator.profiles.events import Tally
 from estimator.profiles.xplane import hlo, ops
+from estimator.profiles.xplane.state import State
 
 
 def kind(event: int, share: float, **columns: str) -> ops.Kind:
@@ -48,13 +51,19 @@ def test_programs_are_told_by_the_number_that_the_plane_states(monkeypatch: pyte
     """JAX 0.10 counts the entries of the plane from 1; a function compiled for two shapes makes two of one name."""
     stated = {1: {"program_id": "18"}, 2: {"program_id": "1"}, 3: {}}
     names = {1: "jit_step", 2: "jit_step", 3: "jit_other"}
-    programs = {place: {f"dot.{place}": ()} for place in names}
+    programs = {place: hlo.Program({f"dot.{place}": ()}) for place in names}
     plane = ops.Plane(ops.PROGRAMS, events={place: (place, place) for place in names})
     monkeypatch.setattr(ops, "read_metadata", lambda _, __, place: ops.EventMetadata("", "", stated[place]))
     monkeypatch.setattr(ops, "_stat_bodies", lambda _, entry: [entry[0]])
     monkeypatch.setattr(hlo, "read_program", lambda place, _: (names[place], programs[place]))
     found = ops.programs(b"", [plane])
-    assert found == {"18": programs[1], "1": programs[2], "3": programs[3], "jit_step": {}, "jit_other": programs[3]}
+    assert found == {
+        "18": programs[1],
+        "1": programs[2],
+        "3": programs[3],
+        "jit_step": hlo.NO_PROGRAM,
+        "jit_other": programs[3],
+    }
 
 
 def test_names_types_and_times_of_the_ops_of_several_devices() -> None:
@@ -64,6 +73,15 @@ def test_names_types_and_times_of_the_ops_of_several_devices() -> None:
     assert names.isna().tolist() == [True, False]
     assert (names[1], types.tolist()) == ("jit(f)/dot_general", ["copy", "dot"])
     assert times.tolist() == pytest.approx([2e-9, 1e-9])
+
+
+def test_the_state_of_the_step_is_that_of_the_program_that_took_most_of_the_time() -> None:
+    step, other = State(30, 3), State(500, 1)
+    kinds = [replace(kind(number, 1.0), state=state) for number, state in enumerate((other, step, None, step))]
+    total = Tally(np.ones(4, int), np.array([40, 30, 20, 30]), np.zeros(4, int), np.ones(4))
+    assert ops.state_of_step([(kinds, total)]) == step
+    assert ops.state_of_step([(kinds[2:3], total)]) is None
+    assert ops.state_of_step([]) is None
 
 
 def test_rows_are_sorted_by_first_run() -> None:

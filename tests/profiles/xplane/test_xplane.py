@@ -235,6 +235,16 @@ def test_flop_of_real_dumps_with_shapes(folder: str, less: int, public_data: Cal
     assert gemm["flop"].sum() == PRODUCTS - 2 * 100 * LAYERS[0] * LAYERS[1] - less  # no gradient of the input
 
 
+@pytest.mark.parametrize("folder", ["p1b3_jax_t1", "p1b3_jax_t2"])
+def test_the_program_of_jax_tells_parameters_and_states(folder: str, public_data: Callable[[str], Path]) -> None:
+    dump = public_data(f"profiles/{folder}") / "vm.xplane.pb"
+    workload = read_profile(dump, batch=100).workload
+    assert workload.parameters == sum(a * b + b for a, b in itertools.pairwise(LAYERS))
+    assert workload.optimizer_slots == 0  # plain gradient descent
+    stated = xplane.read([Dump(dump)], Workload(name="toy", parameters=5, optimizer_slots=1)).workload
+    assert (stated.parameters, stated.optimizer_slots) == (5, 1)
+
+
 @pytest.mark.parametrize(
     ("more", "mode"), [(None, "inference"), ("gradient_tape/dense/MatMul:MatMul", "training"), ("x:Sum", "inference")]
 )
