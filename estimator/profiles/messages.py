@@ -61,7 +61,7 @@ MESSAGES = {
     "HloComputationProto": "name 1 string, instructions 2 *HloInstructionProto, id 5 int64, root_id 6 int64",
     "HloInstructionProto": (
         "name 1 string, opcode 2 string, shape 3 ShapeProto, metadata 7 OpMetadata,"
-        "dimensions 14 *int64, window 15 Window,"
+        "parameter_number 9 int64, dimensions 14 *int64, window 15 Window,"
         "convolution_dimension_numbers 16 ConvolutionDimensionNumbers, feature_group_count 50 int64,"
         "batch_group_count 58 int64, custom_call_target 28 string, dot_dimension_numbers 30 DotDimensionNumbers,"
         "id 35 int64, operand_ids 36 *int64, called_computation_ids 38 *int64, backend_config 43 bytes,"

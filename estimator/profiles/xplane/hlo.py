@@ -14,6 +14,7 @@ from typing import Any
 
 from estimator.profiles import messages
 from estimator.profiles.xplane import attention
+from estimator.profiles.xplane.fusions import Fusion
 from estimator.profiles.xplane.state import Array, State, kept_state
 
 PRECISIONS = {
@@ -98,7 +99,7 @@ def _parts(instruction: Any, by_id: Mapping[int, Any], computations: Mapping[int
     if not products:
         root = _root(instruction, computations)
         kernel = instruction.custom_call_target or _opcode(instruction if root is None else root)
-        yield replace(_describe(instruction, by_id), kernel=kernel)
+        yield replace(_describe(instruction, by_id, _fusion(instruction, computations)), kernel=kernel)
         return
     flop = [_flop(product, by_id) for product in products]
     for product, part in zip(products, flop, strict=True):
@@ -141,11 +142,20 @@ def _root(instruction: Any, computations: Mapping[int, Any]) -> Any | None:
     return next((i for computation in called for i in computation.instructions if i.id == computation.root_id), None)
 
 
-def _describe(instruction: Any, by_id: Mapping[int, Any]) -> Instruction:
+def _fusion(instruction: Any, computations: Mapping[int, Any]) -> Fusion | None:
+    """The computation of a fusion; None for any other instruction."""
+    called = [computations[c] for c in instruction.called_computation_ids if c in computations]
+    is_fusion = instruction.opcode == "fusion" and len(called) == 1
+    return Fusion(called[0].instructions, called[0].root_id) if is_fusion else None
+
+
+def _describe(instruction: Any, by_id: Mapping[int, Any], fusion: Fusion | None = None) -> Instruction:
     operands = [by_id[i].shape for i in instruction.operand_ids if i in by_id]
-    shapes = [shape for operand in operands for shape in _flat(operand)]
+    read = operands if fusion is None else fusion.read(operands)
+    shapes = [shape for operand in read for shape in _flat(operand)]
     sizes, attributes = _listed(instruction, [shape.dimensions for shape in shapes])
     outputs = list(_flat(instruction.shape))
+    outputs = outputs if fusion is None else fusion.written(outputs)
     across_link = ACROSS_LINK if _crosses_link(instruction, [*shapes, *outputs]) else ""
     precisions = [PRECISIONS[s.element_type] for s in (*shapes, *outputs) if s.element_type in PRECISIONS]
     return Instruction(

@@ -240,6 +240,14 @@ def test_an_unreadable_program_is_refused() -> None:
         hlo.read_program(b"\x0a\xff", "program 7")
 
 
+def test_a_fusion_that_takes_a_slice_reads_and_writes_the_slice() -> None:
+    taken = {"name": "ds", "id": 21, "opcode": "dynamic-slice", "shape": array(1, 8, 4), "operand_ids": [20]}
+    fused = [{**parameter(20, 50, 8, 4), "parameter_number": 0}, taken]
+    called = {"name": "f.1", "id": 3, "opcode": "fusion", "operand_ids": [1], "called_computation_ids": [2]}
+    (part,) = program([parameter(1, 50, 8, 4), {**called, "shape": array(1, 8, 4)}], fused)["f.1"]
+    assert (part.shapes, part.output_shapes, part.kernel) == ("1x8x4", "1x8x4", "dynamic-slice")
+
+
 def root(number: int, *shapes: dict[str, object]) -> dict[str, object]:
     return {"name": "root", "id": number, "opcode": "tuple", "shape": {"tuple_shapes": list(shapes)}}
 
