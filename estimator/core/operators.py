@@ -38,6 +38,9 @@ COLUMNS = {  # of operators.csv
 CAST = "cast"
 LAUNCH = "launch"  # an addition of one element, whose time is that of the launch
 CHANNEL_KERNELS = {"elementwise": "bias_add", "reduction": "channel_sum"}  # class → kernel for known channels
+# kernels that take longer than their traffic
+ALONG_CHANNELS = (*CHANNEL_KERNELS.values(), "bias_grad")
+SLOW_ACTIVATIONS = ("sigmoid", "tanh", "sigmoid_grad", "tanh_grad")
 POOL_SUFFIXES = {"forward": "", "grad_input": "_grad"}
 SUFFIXES = {  # suffix of an operator's name by pass
     "convolution": {

@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from estimator.collect.measure import sweep
-from estimator.core.operators import CAST, attribute, benchmark_kernels, cast_formats, is_cast, with_operators
+from estimator.core.operators import (
+    ALONG_CHANNELS,
+    CAST,
+    attribute,
+    benchmark_kernels,
+    cast_formats,
+    is_cast,
+    with_operators,
+)
 from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
 from estimator.core.types import Workload
 from estimator.devices.measurements import bounds
@@ -21,7 +29,6 @@ EVICTABLE_BYTES = 2.0**20, 2.0**26  # moved by an op: less stays in cache, more 
 COMPUTE_BOUND_FLOP_PER_BYTE = 100.0  # above this intensity the place of operands matters little
 DIMENSIONS = [column.name for column in (*GEMM_COLUMNS, *CONV_COLUMNS)]
 SHAPE_COLUMNS = ["op_class", "operator", "kernel", "precision", *DIMENSIONS, "row_length", "bytes", "flop"]
-CHANNEL_KERNELS = ("bias_add", "channel_sum", "bias_grad")
 POOL_COLUMNS = ["conv_n", "conv_c", "conv_h", "conv_w", "conv_r", "conv_s", "conv_p", "conv_q"]
 
 
@@ -71,7 +78,7 @@ def with_cold_rows(shapes: pd.DataFrame) -> pd.DataFrame:
     flop, bytes_ = bounds.work_of_call(table)
     in_range = (bytes_ >= EVICTABLE_BYTES[0]) & (bytes_ <= EVICTABLE_BYTES[1])
     evictable = in_range & (flop < COMPUTE_BOUND_FLOP_PER_BYTE * bytes_)
-    slow = np.isin(attribute(table, "along"), ("windows", "channels")) | table["kernel"].isin(CHANNEL_KERNELS)
+    slow = np.isin(attribute(table, "along"), ("windows", "channels")) | table["kernel"].isin(ALONG_CHANNELS)
     warm = table["op_class"].isin(MATRIX) | (table["cache"].eq("warm").fillna(False) & ~slow)
     cold = SHAPES.conform(table[evictable & warm].assign(cache="cold"), "shapes")
     return pd.concat([table, cold]).sort_index(kind="stable", ignore_index=True)[sweep.SHAPE_COLUMNS]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.operators import benchmark_kernels
+from estimator.core.operators import ALONG_CHANNELS, SLOW_ACTIVATIONS, benchmark_kernels
 from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -28,8 +28,6 @@ from estimator.work.transformed import Transformed
 LANE = ["placement", "stream", "rank"]
 SKIPPED = ("host", "input")  # classes of ops that do not interrupt a chain
 MOVES = "assign"  # copies element by element; other copies rearrange, or are parts of other ops
-ALONG_CHANNELS = ("bias_add", "channel_sum", "bias_grad")
-ACTIVATIONS = ("sigmoid", "sigmoid_grad", "tanh", "tanh_grad")  # take longer than moving their elements
 BY_CHANCE = 8  # fewer ops may be in the order of their times by chance
 Rows = npt.NDArray[np.intp]
 
@@ -167,7 +165,7 @@ def _operators(work: pd.DataFrame, rows: Rows, first: Rows) -> pd.Series:
     ``rows``, as an activation takes longer than the chain's traffic.
     """
     operator = work["operator"].copy()
-    slow = operator.isin(ACTIVATIONS).to_numpy(dtype=bool)
+    slow = operator.isin(SLOW_ACTIVATIONS).to_numpy(dtype=bool)
     following = pd.Series(operator.iloc[rows].to_numpy(dtype=object), index=first)[slow[rows] & ~slow[first]]
     activation = following.groupby(level=0).first()
     operator.iloc[activation.index] = activation

@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import physics
-from estimator.core.operators import attribute, benchmark_kernels, cast_formats, is_cast
+from estimator.core.operators import (
+    ALONG_CHANNELS,
+    SLOW_ACTIVATIONS,
+    attribute,
+    benchmark_kernels,
+    cast_formats,
+    is_cast,
+)
 from estimator.core.schema import STREAMING, UNPOOLED
 from estimator.core.types import Flags, Floats
 from estimator.model.calibration import OpFeatures
@@ -24,9 +31,7 @@ from estimator.model.kernels.kernel_model import (
 )
 from estimator.model.memory_bound import StreamCalls, is_batch_normalization, stream_calls, stream_time
 
-ACTIVATION_KERNELS = ("sigmoid", "tanh", "sigmoid_grad", "tanh_grad")
 ROW_KERNELS = ("softmax", "normalization")  # streams of kind 1 and 2; the others are of kind 0
-CHANNEL_KERNELS = ("bias_add", "channel_sum", "bias_grad")
 
 
 def _calls(inputs: KernelInputs) -> StreamCalls:
@@ -105,15 +110,12 @@ def _is_gradient(rows: pd.DataFrame) -> Flags:
 
 def _is_activation(rows: pd.DataFrame) -> Flags:
     """Which ops take longer than their traffic: sigmoids, hyperbolic tangents and their gradients."""
-    return np.isin(benchmark_kernels(rows), ACTIVATION_KERNELS)
+    return np.isin(benchmark_kernels(rows), SLOW_ACTIVATIONS)
 
 
 def _has_own_model(rows: pd.DataFrame) -> Flags:
-    return (
-        np.isin(benchmark_kernels(rows), (*ACTIVATION_KERNELS, *CHANNEL_KERNELS))
-        | is_cast(rows)
-        | is_batch_normalization(rows)
-    )
+    by_kernel = np.isin(benchmark_kernels(rows), (*SLOW_ACTIVATIONS, *ALONG_CHANNELS))
+    return by_kernel | is_cast(rows) | is_batch_normalization(rows)
 
 
 def _channel_model(kernel: str, fallback: str = "memory-bound") -> KernelModel:
