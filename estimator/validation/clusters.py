@@ -11,7 +11,6 @@ blocks close before the work is done.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +31,7 @@ from estimator.rollup.timed_steps import conditioned
 from estimator.validation.left_out import by_family
 from estimator.validation.protocol import Method
 from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import PublishedRows, lacking, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,21 +60,16 @@ ASIDE = re.compile(r"(?i)management|storage")  # ports that no gradient passes
 LEAST_GBPS, USUAL_GBPS = 10.0, 200.0  # slower ports are for management; what nodes have as a rule
 
 
-@dataclass(frozen=True)
-class Runs:
-    """Rows with ``device``, ``devices`` and ``rate`` of one of them, at two scales and more of a machine; notes."""
-
-    rows: pd.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
 def obstacle(folder: str | Path) -> str:
     """Which table a folder lacks, in words; empty where clusters can be judged."""
-    return "" if (Path(folder) / FILE).is_file() else f"no {FILE}"
+    return lacking(folder, FILE)
 
 
-def read_runs(folder: str | Path) -> Runs:
-    """Read the runs of shipped profiles on shipped devices. Raises EstimatorError where the table lacks a column."""
+def read_runs(folder: str | Path) -> PublishedRows:
+    """Read the runs of shipped profiles on shipped devices: ``device``, ``devices``, and ``rate`` of one of them.
+
+    Each machine is there at two scales and more. Raises EstimatorError where the table lacks a column.
+    """
     import pandas as pd
 
     table = read_columns(Path(folder) / FILE, COLUMNS)
@@ -90,7 +84,7 @@ def read_runs(folder: str | Path) -> Runs:
     rows = rows[rows["device"].notna() & rows["rate"].notna()]
     several = rows.groupby(MACHINE)["devices"].transform("nunique") > 1
     note = f"{int((~several).sum())} of {len(rows)} runs are left out, as their machine is there at one scale alone"
-    return Runs(rows[several].reset_index(drop=True), (note,))
+    return PublishedRows(rows[several].reset_index(drop=True), (note,))
 
 
 def _device(accelerator: object) -> str | None:
@@ -108,7 +102,7 @@ def injection_gbps(ports: object) -> float:
     return max((rate for rate in found if rate >= LEAST_GBPS), default=USUAL_GBPS)
 
 
-def judge(truth: pd.DataFrame, runs: Runs, method: Method) -> dict[str, pd.DataFrame]:
+def judge(truth: pd.DataFrame, runs: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:
     """Judge every scale of a machine but its smallest. Columns as :func:`networks.judge` gives them; ``time_s`` is the
     time of one sample on one device.
     """

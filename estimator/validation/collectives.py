@@ -8,7 +8,6 @@ others are judged. Coefficients are fitted without the family of the judged devi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from estimator.model import SourceRun, TargetDevice, coefficients, predict
 from estimator.model.coefficients import Coefficients
 from estimator.validation.protocol import FittedPredictor, Method
 from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import PublishedRows, lacking, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,21 +49,16 @@ OPERATORS = {
 COLUMNS = ("system", "nodes", "tasks_per_node", "collective", "library", "algorithm", "bytes", "median_us", "source")
 
 
-@dataclass(frozen=True)
-class Truth:
-    """MEASUREMENTS of MPI's collectives, and notes on rows left out."""
-
-    rows: pd.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
 def obstacle(folder: str | Path) -> str:
     """Which tables a folder lacks, in words; empty where collectives can be judged."""
-    return next((f"no {name}" for name in FILES if not (Path(folder) / name).is_file()), "")
+    return lacking(folder, *FILES)
 
 
-def read_rows(folder: str | Path) -> Truth:
-    """Read MPI's collectives, each with the bytes of its whole message. Raises EstimatorError for unreadable tables."""
+def read_rows(folder: str | Path) -> PublishedRows:
+    """Read MPI's collectives as MEASUREMENTS, each with the bytes of its whole message.
+
+    Raises EstimatorError for unreadable tables.
+    """
     table = read_columns(Path(folder) / MPI, COLUMNS)
     of_node = table["tasks_per_node"].astype(float)
     rows = table.assign(
@@ -73,10 +67,10 @@ def read_rows(folder: str | Path) -> Truth:
         time_s=table["median_us"].astype(float) * 1e-6,
     )  # fmt: skip
     known = rows[rows["operator"].notna() & rows["device"].isin(SYSTEMS)]
-    return Truth(MEASUREMENTS.conform(known[[name for name in MEASUREMENTS.names() if name in known]], MPI))
+    return PublishedRows(MEASUREMENTS.conform(known[[name for name in MEASUREMENTS.names() if name in known]], MPI))
 
 
-def judge(truth: pd.DataFrame, mpi: Truth, method: Method) -> dict[str, pd.DataFrame]:
+def judge(truth: pd.DataFrame, mpi: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:
     """Judge every row by coefficients fitted without its device's family.
 
     Columns: KEYS, with one group of all rows; ``target``, ``op`` in words, measured ``time_s``, a column of predicted

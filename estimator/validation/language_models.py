@@ -13,7 +13,7 @@ again given ten timed steps of its own, drawn at random and not judged, by twent
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ from estimator.rollup.timed_steps import conditioned
 from estimator.validation.left_out import by_family
 from estimator.validation.protocol import Method
 from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import PublishedRows, lacking, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,26 +91,21 @@ class Training:
         return (self.layers.model_dump_json(), self.device, self.network, self.split.tensor)
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Published steps, with their ``training`` and ``time_s``; notes."""
-
-    rows: pd.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
 def obstacle(folder: str | Path) -> str:
     """Which tables a folder lacks, in words; empty where language models can be judged."""
-    return next((f"no {name}" for name in FILES if not (Path(folder) / name).is_file()), "")
+    return lacking(folder, *FILES)
 
 
-def read_steps(folder: str | Path) -> Steps:
-    """Read the published steps. Raises EstimatorError where a table lacks a column."""
+def read_steps(folder: str | Path) -> PublishedRows:
+    """Read the published steps, with their ``training`` and ``time_s``.
+
+    Raises EstimatorError where a table lacks a column.
+    """
     import pandas as pd
 
     tables = [reader(Path(folder) / name).assign(table=name) for name, reader in READERS.items()]
     rows = pd.concat(tables, ignore_index=True)
-    return Steps(rows.assign(device=[training.device for training in rows["training"]]))
+    return PublishedRows(rows.assign(device=[training.device for training in rows["training"]]))
 
 
 def _mpt(path: Path) -> pd.DataFrame:
@@ -151,7 +146,7 @@ def _megatron_training(row: Mapping[str, Any]) -> Training:
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {MPT: _mpt, MEGATRON: _megatron, MEGATRON_NODES: _megatron}
 
 
-def judge(truth: pd.DataFrame, steps: Steps, method: Method) -> dict[str, pd.DataFrame]:
+def judge(truth: pd.DataFrame, steps: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:
     """Judge every published step. Columns as :func:`networks.judge` gives them."""
     described = _describe(by_family(truth, steps.rows, method, _predicted))
     judged: dict[str, pd.DataFrame] = {}

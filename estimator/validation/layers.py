@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from estimator.validation.left_out import by_family, unmeasured
 from estimator.validation.networks import DEVICES, bare_roofline
 from estimator.validation.protocol import Method
 from estimator.validation.step_intervals import ENDS
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import PublishedRows, lacking, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,24 +45,16 @@ BERT_LARGE: dict[str, Any] = {  # Devlin et al., BERT, 2019; the vocabulary is p
 NUMBERS = ("batch_per_gpu", "grad_accum", "seq_len", "throughput")
 
 
-@dataclass(frozen=True)
-class Rates:
-    """The published rows, with ``time_s`` of one batch, and notes on rows left out."""
-
-    rows: pd.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
 def obstacle(folder: str | Path) -> str:
     """Which table a folder lacks, in words; empty where layers can be judged."""
-    return "" if (Path(folder) / FILES[0]).is_file() else f"no {FILES[0]}"
+    return lacking(folder, FILES[0])
 
 
-def read_rates(folder: str | Path) -> Rates:
-    """Read the rates of one device, without misprints. Raises EstimatorError where the table lacks a column.
+def read_rates(folder: str | Path) -> PublishedRows:
+    """Read the rates of one device, without misprints, with ``time_s`` of one batch.
 
     Left out are figures that one table prints for several settings, and batches that a device cannot hold, which the
-    table must have accumulated.
+    table must have accumulated. Raises EstimatorError where the table lacks a column.
     """
     columns = ("framework", "model", "section", "device", "gpus", "precision", "unit", *NUMBERS)
     table = read_columns(Path(folder) / FILES[0], columns)
@@ -77,7 +68,7 @@ def read_rates(folder: str | Path) -> Rates:
         for why, left in reasons.items()
         if left.any()
     )
-    return Rates(rows[~repeated & _flags(fits, rows)].reset_index(drop=True), notes)
+    return PublishedRows(rows[~repeated & _flags(fits, rows)].reset_index(drop=True), notes)
 
 
 def _flags(values: list[bool], rows: pd.DataFrame) -> pd.Series:
@@ -138,7 +129,7 @@ def _profile(framework: str, length: int, batch: int, precision: str, head: tupl
     return profile_of(layers, Workload(name="bert-large", framework=framework))
 
 
-def judge(truth: pd.DataFrame, rates: Rates, method: Method) -> dict[str, pd.DataFrame]:
+def judge(truth: pd.DataFrame, rates: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:
     """Judge every published row by coefficients fitted without its device's family.
 
     Columns: KEYS, with the network as op class and one group of all rows; ``target``, ``op`` in words, ``time_s`` of

@@ -11,7 +11,6 @@ NVIDIA trains version 1.5 of ResNet-50, which has 6 % more multiply-adds than th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.validation.left_out import by_family, unmeasured
 from estimator.validation.protocol import Method
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import PublishedRows, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,21 +48,13 @@ PRECISIONS = {"fp32": None, "tf32": "tf32", "amp": "fp16"}  # a table's word →
 SOURCE_PEAK = 2 * 64 * 2.7e9  # of the captures [FLOP/s]: two cores of a Zen 5 (family 26) at the clock it names
 
 
-@dataclass(frozen=True)
-class Rates:
-    """The published rows, with ``time_s`` of one step, and notes on rows left out."""
-
-    rows: pd.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
 def obstacle(folder: str | Path) -> str:
     """Which tables a folder lacks, in words; empty where networks can be judged."""
     return "" if any((Path(folder) / name).is_file() for name in FILES) else f"neither {' nor '.join(FILES)}"
 
 
-def read_rates(folder: str | Path) -> Rates:
-    """Read the rates of one GPU on synthetic data, of networks and devices that are shipped.
+def read_rates(folder: str | Path) -> PublishedRows:
+    """Read the rates of one GPU on synthetic data, of networks and devices that are shipped, with ``time_s`` of a step.
 
     Raises EstimatorError where a table lacks a column.
     """
@@ -78,7 +69,7 @@ def read_rates(folder: str | Path) -> Rates:
     found = rows.assign(profile=rows["model"].map(NETWORKS), device=rows["device"].map(DEVICES), time_s=step_s)
     without = len(known) - len(rows)
     note = f"{without} of {len(known)} published rates of networks are left out, as they name no batch size"
-    return Rates(found.reset_index(drop=True), (note,) if without else ())
+    return PublishedRows(found.reset_index(drop=True), (note,) if without else ())
 
 
 def _tensorflow(path: Path) -> pd.DataFrame:
@@ -106,7 +97,7 @@ def _single_gpu(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return rows.assign(**numbers)
 
 
-def judge(truth: pd.DataFrame, rates: Rates, method: Method) -> dict[str, pd.DataFrame]:
+def judge(truth: pd.DataFrame, rates: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:
     """Judge every published row by coefficients fitted without its device's family.
 
     Columns: KEYS, with the network as op class and one group of all rows; ``target``, ``images`` of a step, ``op`` in

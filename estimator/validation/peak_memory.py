@@ -8,7 +8,7 @@ and the allocator's factor, are fitted without the shape of networks that is jud
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from estimator.core.schema import WORK
 from estimator.core.types import Floats, StepTensors, Variables, Workload
 from estimator.rollup import memory
 from estimator.rollup.memory import Range
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import PublishedRows, lacking, read_columns
 from estimator.work.kept_tensors import kept_of_steps
 
 if TYPE_CHECKING:
@@ -49,27 +49,22 @@ class Fitted:
     allocator: Range
 
 
-@dataclass(frozen=True)
-class Networks:
-    """The rows of the table, with ``time_s``, the measured peak, and ``tensors``, what we count [B]."""
-
-    rows: pd.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
 def obstacle(folder: str | Path) -> str:
     """Which table a folder lacks, in words; empty where memory can be judged."""
-    return "" if (Path(folder) / FILE).is_file() else f"no {FILE}"
+    return lacking(folder, FILE)
 
 
-def read_networks(folder: str | Path) -> Networks:
-    """Read the table, and count the tensors of each network. Raises EstimatorError where it lacks a column."""
+def read_networks(folder: str | Path) -> PublishedRows:
+    """Read the table, with ``time_s``, the measured peak, and ``tensors``, what we count of each network [B].
+
+    Raises EstimatorError where it lacks a column.
+    """
     import pandas as pd
 
     table = read_columns(Path(folder) / FILE, (*NUMBERS, "device", "widths", "arch", "activation"))
     rows = table.assign(**{name: pd.to_numeric(table[name]) for name in NUMBERS})
     counted = count_tensors([{str(name): value for name, value in row.items()} for row in rows.to_dict("records")])
-    return Networks(rows.assign(time_s=rows["max_mem_mib"] * MIB, tensors=counted))
+    return PublishedRows(rows.assign(time_s=rows["max_mem_mib"] * MIB, tensors=counted))
 
 
 def count_tensors(networks: Sequence[Mapping[str, object]]) -> list[float]:
@@ -135,7 +130,7 @@ def predict(tensors: Floats, fitted: Fitted) -> tuple[Floats, Floats, Floats]:
     return bounds(reserve + factor * tensors)
 
 
-def judge(networks: Networks) -> dict[str, pd.DataFrame]:
+def judge(networks: PublishedRows) -> dict[str, pd.DataFrame]:
     """Judge each shape of networks by numbers fitted without it.
 
     Columns: KEYS, with the shape of the networks as op class; ``target``, the same; ``time_s`` of the measured peak, a

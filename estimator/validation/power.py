@@ -34,7 +34,7 @@ from estimator.devices import load_device
 from estimator.model.proportional import WIDENING
 from estimator.rollup import power
 from estimator.rollup.host import PACE
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import lacking, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ Fit = Callable[["pd.DataFrame"], PowerCoefficients]  # rows of other families â†
 
 def obstacle(folder: str | Path) -> str:
     """Which table a folder lacks, in words; empty where power can be judged."""
-    return "" if (Path(folder) / FILE).is_file() else f"no {FILE}"
+    return lacking(folder, FILE)
 
 
 def read_rows(folder: str | Path) -> pd.DataFrame:

@@ -14,7 +14,6 @@ machine. Repeats of a published step are taken to differ as those of MLPerf do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,7 @@ from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.rollup.scaling import NO_SPREAD, Group, Spread, Spreads, expected_maximum, lengthened, slowest_device
 from estimator.rollup.timed_steps import REPEATS
 from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import read_columns
+from estimator.validation.tables import PublishedRows, lacking, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,22 +83,15 @@ TIMED = ("ResNet-50", "BERT-Base")  # models whose all-reduce, without overlap, 
 USUAL_STEP_S = 0.3  # where neither the batch nor the unit tells how long a step is
 
 
-@dataclass(frozen=True)
-class Rates:
-    """Published steps: ``one_s`` on one device, ``time_s`` on ``gpus``; the model's ``parameters``; notes."""
-
-    rows: pd.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
 def obstacle(folder: str | Path) -> str:
     """Which tables a folder lacks, in words; empty where scaling can be judged."""
-    return next((f"no {name}" for name in FILES if not (Path(folder) / name).is_file()), "")
+    return lacking(folder, *FILES)
 
 
-def read_rates(folder: str | Path) -> Rates:
+def read_rates(folder: str | Path) -> PublishedRows:
     """Read the published rates of several devices that have one of a single device beside them.
 
+    Columns: ``one_s``, the step of one device; ``time_s``, that on ``gpus``; ``parameters`` of the model.
     Raises EstimatorError where a table lacks a column.
     """
     import pandas as pd
@@ -111,7 +103,7 @@ def read_rates(folder: str | Path) -> Rates:
     note = (
         f"{without} of {len(rows)} published rates of several devices are left out, as none of one stands beside them"
     )
-    return Rates(known, (note,) if without else ())
+    return PublishedRows(known, (note,) if without else ())
 
 
 def _ddl(path: Path) -> pd.DataFrame:
@@ -169,7 +161,7 @@ def _parameters(model: str) -> float:
     return next((count for name, count in PARAMETERS.items() if model.startswith(name)), 25e6)
 
 
-def judge(rates: Rates) -> dict[str, pd.DataFrame]:
+def judge(rates: PublishedRows) -> dict[str, pd.DataFrame]:
     """Judge every row. Columns: KEYS, with one group of all rows; ``target``, ``op`` in words, ``time_s`` of the
     published step, predicted times [s] of ours and without communication, ``low_s`` and ``high_s`` of ours.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,19 @@ def with_operator(rows: pd.DataFrame) -> pd.DataFrame:
 
 GROUP = ["data_set", "device"]
 KEYS = [*GROUP, "family", "op_class", "precision", "path"]  # columns by which errors are reported
+
+
+@dataclass(frozen=True)
+class PublishedRows:
+    """Rows of public tables that can be judged, and notes on those left out."""
+
+    rows: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def lacking(folder: str | Path, *names: str) -> str:
+    """Which table a folder lacks, in words; empty where it has all of them."""
+    return next((f"no {name}" for name in names if not (Path(folder) / name).is_file()), "")
 
 
 def published(path: Path, names: Mapping[str, str]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.neusight import device_of
 from estimator.validation.protocol import MEASURED, FittedPredictor, Method, Predictor
 from estimator.validation.step_intervals import ENDS, OURS, step_intervals
-from estimator.validation.tables import TRUTH, read_columns, with_operator
+from estimator.validation.tables import TRUTH, lacking, read_columns, with_operator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ class Runs:
 
 def obstacle(folder: str | Path) -> str:
     """Which table a folder lacks, in words; empty where whole models can be judged."""
-    return next((f"no {name}" for name in WHOLE_MODELS if not (Path(folder) / name).is_file()), "")
+    return lacking(folder, *WHOLE_MODELS)
 
 
 def read_runs(folder: str | Path) -> Runs:

@@ -8,9 +8,9 @@ import pytest
 
 from estimator.model.coefficients import shipped
 from estimator.validation import collectives
-from estimator.validation.collectives import MPI, PROBLEMS, Truth
+from estimator.validation.collectives import MPI, PROBLEMS
 from estimator.validation.protocol import FittedPredictor
-from estimator.validation.tables import KEYS
+from estimator.validation.tables import KEYS, PublishedRows
 from tests.validation.public import truth, write
 
 SIZES = [2.0**power for power in range(10, 30, 2)]
@@ -29,7 +29,7 @@ def gpus(device: str = "a100-sxm4-80gb") -> pd.DataFrame:
     return truth(*rows)
 
 
-def mpi(tmp_path: Path) -> Truth:
+def mpi(tmp_path: Path) -> PublishedRows:
     rows = [ROW | {"bytes": size, "median_us": 1e6 * (1e-5 + size / 10e9)} for size in SIZES]
     write(tmp_path, MPI, [*rows, rows[0] | {"collective": "barrier"}, rows[0] | {"system": "other"}])
     return collectives.read_rows(tmp_path)

@@ -11,7 +11,7 @@ from estimator.profiles.layers import parameters
 from estimator.validation import language_models
 from estimator.validation.language_models import MEGATRON, MEGATRON_NODES, MPT
 from estimator.validation.protocol import FittedPredictor
-from estimator.validation.tables import KEYS
+from estimator.validation.tables import KEYS, PublishedRows
 from tests.validation.public import write
 
 OF_MPT = {
@@ -25,14 +25,14 @@ OF_MEGATRON = {
 
 
 @pytest.fixture
-def steps(tmp_path: Path) -> language_models.Steps:
+def steps(tmp_path: Path) -> PublishedRows:
     write(tmp_path, MPT, [OF_MPT, OF_MPT | {"checkpointing": "True"}])
     write(tmp_path, MEGATRON, [OF_MEGATRON, OF_MEGATRON | {"global batch": 32}])
     write(tmp_path, MEGATRON_NODES, [OF_MEGATRON | {"# GPUs": 64, "global batch": 128}])
     return language_models.read_steps(tmp_path)
 
 
-def test_rows_become_trainings(steps: language_models.Steps) -> None:
+def test_rows_become_trainings(steps: PublishedRows) -> None:
     plain, recomputed, divided, *_ = steps.rows["training"]
     assert (plain.device, plain.devices, plain.batch) == ("a100-sxm4-40gb", 8, 64)
     assert plain.split == Split("zero3", micro_batch=2)
@@ -41,12 +41,12 @@ def test_rows_become_trainings(steps: language_models.Steps) -> None:
     assert steps.rows["time_s"].tolist() == pytest.approx([0.5, 0.5, 0.1, 0.1, 0.1])
 
 
-def test_the_layers_have_the_published_parameters(steps: language_models.Steps) -> None:
+def test_the_layers_have_the_published_parameters(steps: PublishedRows) -> None:
     """125,311,488 at 2048 positions: README of mosaicml/llm-foundry, scripts/train/benchmarking."""
     assert parameters.total(steps.rows["training"][0].layers).count == 125_311_488
 
 
-def test_every_step_is_judged_in_its_problem(steps: language_models.Steps) -> None:
+def test_every_step_is_judged_in_its_problem(steps: PublishedRows) -> None:
     truth = pd.DataFrame({"family": ["volta"]})
     judged = language_models.judge(truth, steps, lambda train: FittedPredictor(lambda rows, own: own["x"], shipped()))
     assert {name: len(rows) for name, rows in judged.items()} == {
@@ -63,11 +63,9 @@ def test_every_step_is_judged_in_its_problem(steps: language_models.Steps) -> No
     assert small < large < 2 * small  # twice as many micro-batches, the same bubble
 
 
-def test_rows_are_judged_given_others_that_were_timed(
-    steps: language_models.Steps, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_judged_given_others_that_were_timed(steps: PublishedRows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language_models, "TIMED", 1)
-    slow = language_models.Steps(steps.rows.assign(time_s=10.0))  # far longer than predicted
+    slow = PublishedRows(steps.rows.assign(time_s=10.0))  # far longer than predicted
     truth = pd.DataFrame({"family": ["volta"]})
     judged = language_models.judge(truth, slow, lambda train: FittedPredictor(lambda rows, own: own["x"], shipped()))
     given = judged["megatron-timed"]

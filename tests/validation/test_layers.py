@@ -13,7 +13,7 @@ from estimator.model.coefficients import Coefficients, shipped
 from estimator.pipeline.step import estimate
 from estimator.validation import layers
 from estimator.validation.protocol import FittedPredictor
-from estimator.validation.tables import KEYS
+from estimator.validation.tables import KEYS, PublishedRows
 from tests.validation.public import write
 
 ROW = {
@@ -23,7 +23,7 @@ ROW = {
 TUNED = {"section": "Fine-tuning", "seq_len": None, "grad_accum": None}
 
 
-def rates(folder: Path, *rows: dict[str, object]) -> layers.Rates:
+def rates(folder: Path, *rows: dict[str, object]) -> PublishedRows:
     write(folder, layers.FILES[0], [ROW | row for row in rows])
     return layers.read_rates(folder)
 

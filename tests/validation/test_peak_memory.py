@@ -12,6 +12,7 @@ from estimator.core.errors import EstimatorError
 from estimator.rollup.memory import GIB, numbers
 from estimator.validation import peak_memory
 from estimator.validation.peak_memory import MIB
+from estimator.validation.tables import PublishedRows
 
 ROW = {
     "device": "card", "inputs": 100, "outputs": 10, "widths": "50-10", "arch": "gradual", "batch": 8,
@@ -54,7 +55,7 @@ def test_each_shape_is_judged_without_itself(monkeypatch: pytest.MonkeyPatch) ->
         return fit(rows)
 
     monkeypatch.setattr(peak_memory, "fit", watched)
-    judged = peak_memory.judge(peak_memory.Networks(made_up()))["peak-memory"]
+    judged = peak_memory.judge(PublishedRows(made_up()))["peak-memory"]
     assert seen == [{"wide"}, {"deep"}]
     assert np.median(np.abs(judged["ours"] / judged["time_s"] - 1)) < 0.02
     assert judged["time_s"].between(judged["low_s"], judged["high_s"]).mean() > 0.8
