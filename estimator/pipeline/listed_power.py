@@ -24,8 +24,6 @@ def with_listed_power(estimated: Estimate, system: SystemSpec | None) -> Estimat
     power_w = power.step_power(
         estimated.prediction, replayed, times_s, device, limit, coefficients, plan, estimated.repeats
     )
-    if power_w is None:
-        return estimated
     factor = draw(f"power/listed/{system.name}", *power.listed_range(), plan.draws, plan.seed)
     text = f"the power limit of {device.name} is not known: {limit.value:.0f} W are derived from what is listed for "
     note = Note("power-listed", f"{text}{system.name}", subject=device.name)

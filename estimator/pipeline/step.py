@@ -161,9 +161,8 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     step.refuse_empty(replayed, scenario, ran.where)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
     limit = power_limit(device)
-    power_w = power.step_power(
-        prediction, replayed, peak_times(prediction.ops, device), device, limit, shipped().power, plan
-    )
+    peak_s = peak_times(prediction.ops, device)
+    power_w = power.step_power(prediction, replayed, peak_s, device, limit, shipped().power, plan) if limit else None
     shares = evidence_shares(prediction, replayed, scenario)
 
     notes = (

@@ -94,9 +94,9 @@ def gddr_bytes(device: DeviceSpec) -> float:
 
 def step_power(
     prediction: Prediction, replayed: ReplayedStep, peak_times_s: tuple[Floats, Floats], device: DeviceSpec,
-    limit: Sourced | None, coefficients: PowerCoefficients, plan: RunPlan, repeats: Floats | float = 1.0,
-) -> Floats | None:  # fmt: skip
-    """Samples of the mean power of a device during a step [W]; None where its power limit is unknown.
+    limit: Sourced, coefficients: PowerCoefficients, plan: RunPlan, repeats: Floats | float = 1.0,
+) -> Floats:  # fmt: skip
+    """Samples of the mean power of a device during a step [W].
 
     An op counts as long as it runs, whether or not it lengthens the step. What it asks for beyond a busy device is
     energy, which does not change with its time.
@@ -111,8 +111,6 @@ def step_power(
         plan: draws and seed.
         repeats: what the device computes in the step / the ops once.
     """
-    if limit is None:
-        return None
     limit_w, step_s = limit.value, replayed.step.total
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     op_s = prediction.samples[0]
@@ -174,10 +172,8 @@ def listed_limit(system: SystemSpec | None) -> Sourced | None:
     if system is None or system.power is None:
         return None
     devices = system.nodes.value * system.devices_per_node.value
-    value, note = (
-        system.power.value / (devices * (RUN_OF_LIST + NODE_OVERHEAD[1])),
-        f"share of the power of {system.name}",
-    )
+    value = system.power.value / (devices * (RUN_OF_LIST + NODE_OVERHEAD[1]))
+    note = f"share of the power of {system.name}"
     return Sourced(value=value, unit="W", status="derived", source=system.power.source, note=note)
 
 
