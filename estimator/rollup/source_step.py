@@ -15,7 +15,7 @@ LOW_COVERAGE = 0.8  # share of the wall time below which the report warns
 
 def source_step_time(profile: Profile) -> float:
     """The source's own step [s]: its wall time where known, else the sum of its ops."""
-    return profile.wall_step_s or float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+    return profile.wall_step_s or busy_time(profile)
 
 
 def source_step_without(profile: Profile, ops: pd.DataFrame, left_out: Collection[str]) -> float:
@@ -38,9 +38,14 @@ def overlap_factor(profile: Profile) -> float:
     return busy / total if total > 0 else 1.0
 
 
+def busy_time(profile: Profile) -> float:
+    """Time of the source's step in which ops ran [s]."""
+    return float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+
+
 def idle_time(profile: Profile) -> float:
     """Wall time of the source's step in which no op ran [s]."""
-    busy = float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+    busy = busy_time(profile)
     return max((profile.wall_step_s or busy) - busy, 0.0)
 
 
@@ -60,10 +65,9 @@ def coverage(profile: Profile) -> float | None:
 
 def coverage_notes(profile: Profile) -> tuple[Note, ...]:
     """A note where the ops explain little of the step."""
-    share, ops = coverage(profile), float(profile.ops["time_s"].sum()) * overlap_factor(profile)
+    share, name = coverage(profile), profile.workload.name
     if share is None or share >= LOW_COVERAGE:
         return ()
-    times = " of ".join(units.show(seconds, "s", 3) for seconds in (ops, profile.wall_step_s or 0.0))
-    name, percent = profile.workload.name, f"{100 * share:.0f} %"
-    text = f"{name}: ops account for {percent} of the profiled step ({times}), the host or waits for the rest"
-    return (Note("step-coverage-low", text, subject=profile.workload.name, share=1.0 - share),)
+    times = " of ".join(units.show(seconds, "s", 3) for seconds in (busy_time(profile), profile.wall_step_s or 0.0))
+    text = f"{name}: ops account for {100 * share:.0f} % of the profiled step ({times}), the host or waits for the rest"
+    return (Note("step-coverage-low", text, subject=name, share=1.0 - share),)
