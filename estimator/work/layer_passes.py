@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from estimator.core.notes import Note
+from estimator.work.convolution import RESULT, TENSORS
 from estimator.work.operators import forward_name, rule_of, runs_in_executor
 from estimator.work.operators.rule import Rule
 from estimator.work.shapes import Shape, read_attributes
 from estimator.work.windows import SPATIAL
 
-RESULT = {"forward": "output", "grad_input": "image", "grad_weights": "weights"}
-TENSORS = ("image", "weights", "output")
 UNKNOWN = "unknown"
 KNOWN = re.compile(r"-?\d+(x-?\d+){2,}")  # the shape of an image or of weights
 HELPER = "helper"
