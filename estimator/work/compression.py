@@ -26,16 +26,20 @@ ADDED = 3  # passes over a tensor that a sum of two takes
 class Compression:
     """How the gradients of one step travel.
 
-    ``messages``: their number; ``elements``: of all gradients; ``itemsize``: of one as computed [B];
-    ``value_bytes``: as sent [B]; ``format``: its name, where it is another; ``top``: the share that is sent, None: all.
+    ``messages``: their number; ``elements``: of all gradients; ``itemsize``: of one as computed [B]; ``format``: in
+    which they are sent, where it is another; ``top``: the share that is sent, None: all.
     """
 
     messages: int
     elements: float
     itemsize: float
-    value_bytes: float
     format: str | None = None
     top: float | None = None
+
+    @property
+    def value_bytes(self) -> float:
+        """Bytes of one gradient as sent."""
+        return ITEMSIZE[self.format] if self.format else self.itemsize
 
     @property
     def share(self) -> float:
@@ -58,12 +62,9 @@ Row = tuple[str, str, float, str | None, str | None]
 
 def compression(messages: pd.DataFrame, itemsize: float, split: Split) -> Compression:
     """How the gradients of MESSAGES travel, of which each has so many bytes as computed."""
-    narrow = split.gradients is not None and ITEMSIZE[split.gradients] < itemsize
-    value_bytes = ITEMSIZE[split.gradients] if narrow and split.gradients else itemsize
+    narrow = split.gradients if split.gradients and ITEMSIZE[split.gradients] < itemsize else None
     elements = float(messages["bytes"].sum()) / itemsize
-    return Compression(
-        len(messages), elements, itemsize, value_bytes, split.gradients if narrow else None, split.top
-    )  # fmt: skip
+    return Compression(len(messages), elements, itemsize, narrow, split.top)
 
 
 def _casts(how: Compression) -> list[Row]:
