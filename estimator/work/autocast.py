@@ -13,6 +13,7 @@ import pandas as pd
 from estimator.core.frameworks import framework_of
 from estimator.core.types import Workload
 from estimator.work.edges import operand_writers
+from estimator.work.format_changes import WIDE
 from estimator.work.shapes import parse_ops
 
 
@@ -21,12 +22,10 @@ def casts_op_by_op(workload: Workload) -> bool:
     return framework_of(workload.framework) == "torch"
 
 
-def formats_of_operands(
-    work: pd.DataFrame, workload: Workload, each: pd.Series, free: pd.Series, wide: str
-) -> pd.Series:
+def formats_of_operands(work: pd.DataFrame, workload: Workload, each: pd.Series, free: pd.Series) -> pd.Series:
     """The format of each row, where the ``free`` rows take the wide one if an operand has it; in program order."""
     formats, may_widen = each.tolist(), free.tolist()
     for row, operands in enumerate(operand_writers(work, parse_ops(work, workload.batch_size))):
-        if may_widen[row] and any(formats[writer] == wide for writer, _ in operands):
-            formats[row] = wide
+        if may_widen[row] and any(formats[writer] == WIDE for writer, _ in operands):
+            formats[row] = WIDE
     return pd.Series(formats, index=each.index)

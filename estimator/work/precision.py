@@ -107,7 +107,7 @@ def _formats(
     embeds = (work["op_class"] == "embedding") & (work["precision"] == WIDE)
     each = pd.Series("", index=work.index).mask(kept | embeds, WIDE).mask(free | products, stored)
     op_by_op = casts_op_by_op(workload)
-    each = formats_of_operands(work, workload, each, free, WIDE) if op_by_op else each
+    each = formats_of_operands(work, workload, each, free) if op_by_op else each
     return Formats(each, layer, free & (each == WIDE), stored, casts_each_use=op_by_op)
 
 

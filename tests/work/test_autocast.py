@@ -21,5 +21,5 @@ def test_fp32_goes_on_through_free_ops_up_to_one_of_another_format() -> None:
     work = count_work(make_ops(*({**shape, "op": op, "inputs": inputs} for op, inputs in names)), workload).work
     each = pd.Series(["fp32", "bf16", "bf16", "bf16", "bf16", "bf16"])
     free = work["op"].isin(["a", "b", "c", "sum"])
-    formats = formats_of_operands(work, workload, each, free, "fp32")
+    formats = formats_of_operands(work, workload, each, free)
     assert formats.tolist() == ["fp32", "fp32", "fp32", "bf16", "bf16", "fp32"]
