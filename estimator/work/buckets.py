@@ -99,7 +99,7 @@ def _units(rows: pd.DataFrame) -> Integers:
 def _last_forward(work: pd.DataFrame, order: Integers, first_made: int) -> int | None:
     """The last op ahead of the backward pass, which ends before the first gradient is made."""
     ahead = order[: int(np.flatnonzero(order == first_made)[0])]
-    forward = ahead[~in_phase(work, "backward").to_numpy(dtype=bool)[ahead]]
+    forward = ahead[~in_phase(work, "backward").to_numpy()[ahead]]
     return int(forward[-1]) if len(forward) else None
 
 

@@ -22,6 +22,7 @@ from estimator.core.types import Flags, Floats, Fusing, Fusion, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import ends_in_variable, is_fusion
+from estimator.work.tensors import in_phase
 from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
@@ -117,7 +118,7 @@ def _links(work: pd.DataFrame, rows: Rows, unordered: Flags, workload: Workload)
     links = may_continue[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
     links &= _equals_previous(work.assign(calls=calls), [*LANE, "phase", "calls"], rows)
     repeated = parsed_ops.codes[rows[:-1]] == parsed_ops.codes[rows[1:]]  # in an update: the next variable's op
-    links &= ~(repeated & work["phase"].eq("optimizer").to_numpy(dtype=bool, na_value=False)[rows[1:]])
+    links &= ~(repeated & in_phase(work, "optimizer").to_numpy()[rows[1:]])
     between = np.where(links, _elements_between(parsed_ops.codes[rows], pointwise), 0.0)
     read, written = (sizes[rows] for sizes in moved_sizes(work))
     saved = between * (written[:-1] + read[1:]) * calls.to_numpy()[rows[1:]]

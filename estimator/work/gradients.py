@@ -55,7 +55,7 @@ def _makes_gradients(work: pd.DataFrame) -> Flags:
     """Products, convolutions and recurrent layers whose results are gradients of weights."""
     forward = work[takes_weights(work)]
     weights = {form(pair) for pair in forward[["k", "n"]].dropna().astype("int64").itertuples(index=False, name=None)}
-    backward, single = work["phase"].eq("backward").fillna(False), ~(work["batch"] > 1).fillna(False)
+    backward, single = in_phase(work, "backward"), ~(work["batch"] > 1).fillna(False)
     product = (work["op_class"] == "gemm") & backward & single & work[["m", "n"]].notna().all(axis=1)
     results = work.loc[product, ["m", "n"]].astype("int64").itertuples(index=False, name=None)
     product[product] = [form(pair) in weights for pair in results]
@@ -66,7 +66,7 @@ def _makes_gradients(work: pd.DataFrame) -> Flags:
 def _spread(work: pd.DataFrame) -> Floats:
     """Shares of gradients by the time of the backward pass, in GRADIENT_PARTS; without phases, of the step's end."""
     time_s = np.where(work["op_class"].isin(HOST_CLASSES) | updates(work), 0.0, work["time_s"]).astype(float)
-    backward = work["phase"].eq("backward").fillna(False).to_numpy(dtype=bool)
+    backward = in_phase(work, "backward").to_numpy()
     backward_s = np.where(backward, time_s, 0.0) if backward.any() else time_s
     ended = np.cumsum(backward_s) / max(float(backward_s.sum()), np.finfo(float).tiny)
     begins = 0.0 if backward.any() else 1.0 - BACKWARD_SHARE

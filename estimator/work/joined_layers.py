@@ -25,6 +25,7 @@ from estimator.work.added_kernels import append, kernels_of, without_work
 from estimator.work.attention import OPERATORS as ATTENTION
 from estimator.work.attention import Layer, read_attention
 from estimator.work.shapes import has_attribute
+from estimator.work.tensors import in_phase
 from estimator.work.transformed import Transformed
 
 LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the kind of layer
@@ -58,7 +59,7 @@ def join_layers(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     parts = part.isin(kind[list(sized)])
     growth = kind.map(pd.Series(numbers(work, "growth"), work.index).groupby(part).max()).fillna(1.0)
     layers = work.assign(precision=_product_formats(work, kind, part), growth=growth)
-    backward = set(part[work["phase"].eq("backward").fillna(False)])
+    backward = set(part[in_phase(work, "backward")])
     trained = pd.Series(has_attribute(work, TRAINED), work.index) & kind.isin(backward)
     out = without_work(work, parts).assign(growth=work["growth"].mask(parts, 0.0))
     for kernels in _kernels(layers, sized, trained):

@@ -16,6 +16,7 @@ from estimator.core.notes import Note
 from estimator.core.schema import COPIES, among_copies, numbers, on_processor
 from estimator.core.types import Flags, Profile, Workload, itemsizes
 from estimator.work import shapes
+from estimator.work.tensors import in_phase
 from estimator.work.transformed import Transformed
 
 MODEL = "model"  # value of ``among``: parts of a model
@@ -140,7 +141,7 @@ def _among(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> pd.Series
     group is in the forward pass too, as sums of results are; and what such a group spreads: buffers, or weights, where
     nothing is reduced in its forward pass.
     """
-    operator, forward = work["operator"], work["phase"].eq("forward").fillna(False)
+    operator, forward = work["operator"], in_phase(work, "forward")
     group = work["attributes"].str.extract(GROUP)[0].fillna("") + " of " + work["ranks"].astype("string").fillna("")
     size = (work["bytes"] / work["calls"].where(work["calls"] > 0)).round().astype("string").fillna("")
     message = group + ": " + size

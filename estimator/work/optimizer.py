@@ -10,6 +10,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.schema import OPS
 from estimator.core.types import Optimizer, Profile
 from estimator.work.operators import is_temporary
+from estimator.work.tensors import in_phase
 
 PHASE = "optimizer"
 
@@ -25,7 +26,7 @@ def replace_optimizer(profile: Profile, optimizer: Optimizer | None) -> Profile:
         raise EstimatorError(f"{profile.where}: the parameters are not known; add them to its workload.yaml")
     if not optimizer.update_ops:
         raise EstimatorError(f"optimizer {optimizer.name}: its ops are not known; add update_ops")
-    others = profile.ops[profile.ops["phase"].ne(PHASE).fillna(True) | is_temporary(profile.ops)]
+    others = profile.ops[~in_phase(profile.ops, PHASE) | is_temporary(profile.ops)]
     named = pd.DataFrame({"op": list(optimizer.update_ops)})
     update = named.assign(op_type=named["op"], phase=PHASE, precision="fp32", time_s=0.0)
     return dataclasses.replace(

@@ -21,6 +21,7 @@ from estimator.work.autocast import casts_op_by_op, formats_of_operands
 from estimator.work.casts import SCALED, add_casts, add_operand_casts, remove_casts, remove_loss_scaling
 from estimator.work.format_changes import WIDE, Formats
 from estimator.work.operators import normalization_layers, runs_in_executor
+from estimator.work.tensors import in_phase
 from estimator.work.transformed import Transformed
 from estimator.work.weights import activation_forms, holds_any, updates, weight_forms
 
@@ -120,19 +121,15 @@ def _holds_weights(work: pd.DataFrame) -> pd.Series:
     """
     shapes = frozenset(form for form in weight_forms(work) if len(form) > 1)  # vectors of other ops have equal shapes
     unknown = work["phase"].fillna("unknown").isin(["unknown", "other"])
-    prepared = (work["op_class"] == "movement") & work["phase"].eq("forward").fillna(False)
+    prepared = (work["op_class"] == "movement") & in_phase(work, "forward")
     alone = (work["precision"] == WIDE) & ~prepared & holds_any(work, shapes - activation_forms(work))
     return (work["op_class"] == "embedding") | updates(work) | alone | (unknown & holds_any(work, shapes))
 
 
 def _is_kept(work: pd.DataFrame) -> pd.Series:
     """Whether autocast keeps each row in fp32; sums only in the forward pass, as gradients keep their format."""
-    kept = pd.Series(attribute(work, "kept_in_fp32"), index=work.index)
-    return kept.eq("yes") | (kept.eq("forward") & ~_in_backward(work)) | (kept.eq("by op") & ~runs_in_executor(work))
-
-
-def _in_backward(work: pd.DataFrame) -> pd.Series:
-    return work["phase"].eq("backward").fillna(False).astype(bool)
+    kept, forward = pd.Series(attribute(work, "kept_in_fp32"), index=work.index), ~in_phase(work, "backward")
+    return kept.eq("yes") | (kept.eq("forward") & forward) | (kept.eq("by op") & ~runs_in_executor(work))
 
 
 def _kept_notes(kept: pd.Series, widened: pd.Series) -> Iterator[Note]:

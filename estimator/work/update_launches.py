@@ -11,6 +11,7 @@ import pandas as pd
 
 from estimator.core.notes import Note
 from estimator.core.schema import HOST_CLASSES
+from estimator.work.tensors import in_phase
 from estimator.work.transformed import Transformed
 
 
@@ -19,7 +20,7 @@ def join_updates(work: pd.DataFrame, tensors: int) -> Transformed:
 
     The launches of an op are ceil(calls / tensors), divided among its rows as their calls are.
     """
-    rows = work["phase"].eq("optimizer").fillna(False) & ~work["op_class"].isin(HOST_CLASSES)
+    rows = in_phase(work, "optimizer") & ~work["op_class"].isin(HOST_CLASSES)
     calls = work["calls"].fillna(1.0)
     each_op = calls[rows].groupby(work["op_type"].fillna(work["op"])[rows]).transform("sum")
     launches = np.ceil(each_op / tensors)
