@@ -49,14 +49,14 @@ def derive_chain(
     if estimated is None:
         worker = worker_of_time(unit, machine_name, size)
         of_time = (*_failures(machine, worker.level, worker.nodes), *given_time(unit, machine_name, machine, worker))
-        numbers = numbers_of(id_prefix, (*of_machine, *of_time)) | given_prices(machine, worker.devices, id_prefix)
+        numbers = numbers_of(id_prefix, (*of_machine, *of_time, *given_prices(machine, worker.devices)))
         return _ending(chain.derive(id_prefix, worker.level, numbers))
     of_failures = _failures(machine, _worker(unit), 1 if unit.devices is None else None)
     workload = estimated.profile.workload
     of_step, of_run = _step(unit, estimated, size, id_prefix), _run(unit, unit_name, estimated)
-    numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *_workers(unit, estimated, size), *of_step, *of_run))
-    numbers |= given_power(study, unit, machine, estimated, size, id_prefix)
-    numbers |= given_prices(machine, _devices(unit), id_prefix)
+    of_unit = (*_workers(unit, estimated, size), *of_step, *of_run)
+    expenses = (*given_power(study, unit, machine, estimated, size), *given_prices(machine, _devices(unit)))
+    numbers = numbers_of(id_prefix, (*of_machine, *of_failures, *of_unit, *expenses))
     links = chain.chain_rounded(rounds_up(unit, workload))
     return _ending(chain.derive(id_prefix, _worker(unit), numbers, links))
 
