@@ -58,7 +58,7 @@ def _by_name(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Iterator[list[tupl
     """Yield the operands of each row that its inputs name."""
     place = {op: row for row, op in enumerate(work["op"])}
     for row, names in enumerate([name.removesuffix(LATER_RESULTS) for name in listed(text)] for text in work["inputs"]):
-        sizes = zip(names, parsed.ops[parsed.codes[row]].operands, strict=False)
+        sizes = zip(names, parsed.of_row(row).operands, strict=False)
         earlier = [(place[name], shape) for name, shape in sizes if place.get(name, row) < row]
         yield [(writer, _elements(shape or _first_result(parsed, writer))) for writer, shape in earlier]
 
@@ -67,7 +67,7 @@ def _by_shape(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Iterator[list[tup
     """Yield the operands of each row whose sizes an earlier row of the same rank wrote."""
     last: dict[tuple[int, shapes.Shape], int] = {}
     for row, rank in enumerate(work["rank"].factorize()[0].tolist()):
-        op = parsed.ops[parsed.codes[row]]
+        op = parsed.of_row(row)
         known = [(rank, form(shape)) for shape in op.operands if shape]
         yield [(last[key], _elements(key[1])) for key in known if key in last]
         written = op.outputs or (max((shape for shape in op.operands if shape), key=_elements, default=None),)
@@ -75,7 +75,7 @@ def _by_shape(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Iterator[list[tup
 
 
 def _first_result(parsed: shapes.ParsedOps, row: int) -> shapes.Shape | None:
-    return next(iter(parsed.ops[parsed.codes[row]].outputs), None)
+    return next(iter(parsed.of_row(row).outputs), None)
 
 
 def _elements(shape: shapes.Shape | None) -> int:

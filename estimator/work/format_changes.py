@@ -92,6 +92,6 @@ def _by_neighbours(work: pd.DataFrame, parsed: ParsedOps, writers: Writers, form
         narrow = sum(
             alone and each[place + side] == formats.stored for alone, side in zip(unlinked, (0, 2), strict=True)
         )
-        is_data = flow and any(parsed.ops[parsed.codes[row]].operands)
+        is_data = flow and any(parsed.of_row(row).operands)
         if each[place + 1] == WIDE and narrow and not is_data and bytes_[row] > 0:
             yield row, bytes_[row] / ITEMSIZE[WIDE] * narrow / 2.0, float(narrow)

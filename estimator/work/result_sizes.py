@@ -24,7 +24,7 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
     results, classes = result_elements(parsed), work["op_class"].fillna("").tolist()
     pooled = _pooled(work, parsed)
     for row in np.flatnonzero(work["output_shapes"].isna().to_numpy(dtype=bool)).tolist():
-        op = parsed.ops[parsed.codes[row]]
+        op = parsed.of_row(row)
         known = [shape for shape in op.operands if shape]
         if classes[row] == "reduction":
             results[row] = 0.0
@@ -60,7 +60,7 @@ def _pooled(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Mapping[shapes.Shap
     """Elements that pooling writes, by the shape of its operand, from the gradients that its backward pass reads."""
     smallest: defaultdict[shapes.Shape, int] = defaultdict(int)
     for row in np.flatnonzero((in_phase(work, "backward") & (work["op_class"] == "pooling")).to_numpy(dtype=bool)):
-        known = [shape for shape in parsed.ops[parsed.codes[row]].operands if shape]
+        known = [shape for shape in parsed.of_row(row).operands if shape]
         for shape in known:
             smallest[shape] = min(map(math.prod, known))
     return smallest

@@ -95,6 +95,10 @@ class ParsedOps:
     first: npt.NDArray[np.intp]
     names: list[str]
 
+    def of_row(self, row: int | np.intp) -> Op:
+        """The description of a row."""
+        return self.ops[int(self.codes[row])]
+
     def indices(self, rows: pd.Series) -> list[int]:
         """The indices of the rows' descriptions."""
         return [int(i) for i in np.unique(self.codes[rows.to_numpy(dtype=bool)])]

@@ -132,7 +132,7 @@ def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, itemsize: Floats)
     inside = {*work["op"], *_names(work[holders])}
     sizes: dict[tuple[str, shapes.Shape], float] = {}
     for row in np.flatnonzero((in_phase(work, "forward") & ~holders).to_numpy(dtype=bool)):
-        operands = parsed.ops[parsed.codes[row]].operands
+        operands = parsed.of_row(row).operands
         for name, shape in zip(listed(work["inputs"].iloc[row]), operands, strict=False):
             if name and shape and name not in inside:
                 sizes[name, form(shape)] = math.prod(shape) * float(itemsize[row])

@@ -98,7 +98,7 @@ def _updated_elements(work: pd.DataFrame, workload: Workload) -> float:
     parsed = shapes.parse_ops(work, workload.batch_size)
     written = 0.0
     for row in np.flatnonzero(rows.to_numpy(dtype=bool)):
-        op = parsed.ops[parsed.codes[row]]
+        op = parsed.of_row(row)
         sizes = [math.prod(shape) for shape in op.operands if shape]
         if not sizes or "lists" in op.attributes:
             return math.nan
