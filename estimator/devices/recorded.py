@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-from estimator.core import library
 from estimator.core.types import DeviceNumbers, DeviceSpec, Profile, Sourced
-from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, source_device
+from estimator.devices.specs.catalogue import all_devices, source_device
 
 MEMORY = (0.90, 1.11)  # recorded over listed capacity: what is kept back, and GiB that are listed as GB
 CLOCK = (0.98, 1.02)
@@ -27,8 +26,7 @@ def recorded_devices(profile: Profile) -> tuple[DeviceSpec, ...]:
 
 def _matching(numbers: DeviceNumbers) -> tuple[DeviceSpec, ...]:
     """The devices with these numbers; those whose bandwidth matches, if any does."""
-    devices = (load_device(path) for path in library.names("devices", DEVICE_FILES).values())
-    matching = [device for device in devices if _matches(device, numbers)]
+    matching = [device for device in all_devices() if _matches(device, numbers)]
     nearest = [device for device in matching if _within(numbers.bandwidth, device.memory_bandwidth, BANDWIDTH)]
     return tuple(nearest or matching)
 
