@@ -10,8 +10,6 @@ may as well have waited there, or be short: its interval reaches from a short me
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 
@@ -81,14 +79,9 @@ def _known(work: pd.DataFrame) -> pd.DataFrame:
 def _bytes_by_time(work: pd.DataFrame, device: DeviceSpec) -> Floats:
     """Bytes of all calls with which messages take their time on a device, by bisection: time never falls with bytes."""
     wanted_s, calls = numbers(work, "time_s"), calls_of(work)
-    time_s = partial(_times_of, work, device)
     low, high = np.zeros(len(work)), np.full(len(work), np.log2(LARGEST_BYTES))
     for _ in range(HALVINGS):
         mid = (low + high) / 2.0
-        longer = time_s(calls * 2.0**mid) > wanted_s
+        longer = message_times(work.assign(bytes=calls * 2.0**mid), device) > wanted_s
         low, high = np.where(longer, low, mid), np.where(longer, mid, high)
     return np.asarray(calls * 2.0**low)
-
-
-def _times_of(work: pd.DataFrame, device: DeviceSpec, bytes_: Floats) -> Floats:
-    return message_times(work.assign(bytes=bytes_), device)

@@ -170,13 +170,8 @@ def _operand_casts(work: pd.DataFrame, precision: str, stored: str) -> Iterator[
 def _cast(what: str, phase: str, use: Use, formats: tuple[str, str]) -> Mapping[str, object]:
     name, amounts = f"cast of {what}, {formats[0]} to {formats[1]}", {"calls": use.count, "flop": use.elements}
     bytes_ = use.elements * sum(ITEMSIZE[p] for p in formats)
-    columns = _format_columns(*formats)
+    columns = dict(zip(FORMATS, formats, strict=True))
     return {"op": name, "phase": phase, **amounts, "bytes": bytes_, "work_source": use.source, **columns}
-
-
-def _format_columns(read: str, written: str) -> Mapping[str, object]:
-    """The columns of an op that casts between these formats."""
-    return dict(zip(FORMATS, (read, written), strict=True))
 
 
 def _append(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:
