@@ -14,11 +14,9 @@ TYPE_RULES = (
 GRADIENT = re.compile(r"(?:Backprop(?:Input|Filter)?|Grad)(?:V\d)?$")  # types of gradients
 VIEW_BY_TYPE = 0.8  # share of rows whose name is their type, beyond which all such rows are whole types
 GRAPPLER = r"(Arithmetic|Layout|Dependency|Loop|Memory)Optimizer"  # TensorFlow's rewriters of graphs
+BACKWARD = re.compile(r"(^|/)gradients(_\d+)?/|gradient_tape/|transpose\(jvp|_grad/")  # also in an optimizer's scope
 NAME_RULES = (
-    (
-        "backward",
-        re.compile(r"(^|/)gradients(_\d+)?/|gradient_tape/|transpose\(jvp|_grad/"),
-    ),  # also below an optimizer's scope
+    ("backward", BACKWARD),
     (
         "backward",
         re.compile(r"^((Stateful)?PartitionedCall(_\d+)?/)*AddN(_\d+)?$"),

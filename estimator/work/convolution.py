@@ -13,6 +13,7 @@ from estimator.core.errors import EstimatorError
 from estimator.work.shapes import Op, Shape
 from estimator.work.windows import SPATIAL, Sizes, per_axis, spatial_sizes
 from estimator.work.xla_convolution import exact_flop, labelled_layouts, runs_backwards
+from estimator.work.xla_weight_gradients import as_forward, gives_weights, without_axis_of_groups
 
 GRADIENTS = ("grad_input", "grad_weights")
 CHANNELS = {"image": ("CN",), "output": ("CN",), "weights": ("IO", "CM", "IM")}  # axes that are not spatial
@@ -56,6 +57,10 @@ def read_convolution(op: Op) -> Convolution | None:
 
     Raises EstimatorError where attributes are unreadable, or kernel, image and groups do not fit each other.
     """
+    folded = without_axis_of_groups(op)
+    if not op.kernel_rule.counts_padding and gives_weights(folded):
+        convolution = read_convolution(as_forward(folded))
+        return convolution and replace(convolution, direction="grad_weights", flop=exact_flop(op))
     direction = _direction(op)
     backwards = op.attributes.get("transposed") == "1" or runs_backwards(op)
     image, weights, output = _tensors(op, direction, backwards)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from estimator.profiles import messages
+from estimator.profiles import messages, phases
 from estimator.profiles.xplane import attention
 from estimator.profiles.xplane.fusions import Fusion
 from estimator.profiles.xplane.state import Array, State, kept_state
@@ -254,6 +254,8 @@ def _convolution(instruction: Any) -> str:
         "groups": str(instruction.feature_group_count or 1),
         "batch_groups": str(instruction.batch_group_count or 1),
     }
+    if (path := instruction.metadata.op_name) and not phases.BACKWARD.search(path):
+        values["pass"] = "forward"
     return ";".join(f"{name}={value}" for name, value in values.items())
 
 
