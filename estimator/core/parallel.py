@@ -25,7 +25,7 @@ ASKED = {  # values of each word, as a message asks for them
     GRADIENTS: " or ".join(NARROW), TOP: "SHARE, above 0 and below 1, such as 1%",
 }  # fmt: skip
 MEANINGS: dict[DataWord, str] = {
-    "data": "each copy is whole; gradients are all-reduced in buckets while others are computed",
+    "data": "each copy holds all states; gradients are all-reduced in buckets while others are computed",
     "zero1": "the optimizer's state is divided: gradients are reduced to their owners, new weights gathered from them",
     "zero2": "gradients are divided too; their traffic is that of zero1",
     "zero3": "weights are divided too, and gathered for each pass (fsdp)",

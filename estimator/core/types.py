@@ -598,11 +598,11 @@ class Fusion:
     def describe(self) -> str:
         """A sentence on it for predictions that assume it."""
         if not self.ops:
-            return "no chain of element-wise ops is known that a compiler would fuse"
+            return "no known chain of element-wise ops could be fused by a compiler"
         saved = f"{units.show(self.saved_bytes, 'B', 4)} of traffic and {self.saved_launches:g} launches less a step"
         return (
             f"a compiler fuses {self.ops} element-wise ops into {self.chains} kernels: {saved}; "
-            "the first op of each bears its work, and what a later op needs of it is computed again"
+            "each kernel's work is booked on its first op, and results that later ops need are computed again"
         )
 
 

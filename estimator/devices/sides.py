@@ -90,13 +90,13 @@ def unknown_source(
         reason = f"its device may be {' or '.join(candidates)}, by its compute units and memory"
     hint = suggestion(name, library.names("devices", DEVICE_FILES)) if name else ""
     advice = f"give that device, or the one nearest to it, by --from DEVICE ('estimator devices' lists all).{hint}"
-    text = f"nothing tells how times go from the profiled device, as {reason}: {advice}"
+    text = f"times cannot be scaled from the profiled device, as {reason}: {advice}"
     return (Note("source-unknown", text, name or "", 1.0 if needed else 0.0),)
 
 
 def _unused(plan: RunPlan) -> tuple[Note, ...]:
     """A note where a plan names the device of a profile of which nothing ran."""
-    text = f"nothing ran, so that no time goes from {plan.source} to another device: '--from' is left out"
+    text = f"nothing ran in this profile, so it holds no times of {plan.source}: '--from' is left out"
     return (Note("source-unused", text, plan.source),) if plan.source else ()
 
 
@@ -112,5 +112,5 @@ def _contradiction(profile: Profile, stated: DeviceSpec | None, source: DeviceSp
     """A note where a profile states another device than the source that it is taken to be of."""
     if stated is None or stated.name == source.name:
         return ()
-    text = f"the profile of {profile.workload.name} says that it was taken on {stated.name}; {source.name} is believed"
+    text = f"the profile of {profile.workload.name} names {stated.name} as its device; the given {source.name} is used"
     return (Note("source-contradicted", text, subject=source.name),)

@@ -73,7 +73,7 @@ def _specification_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note
             source = f" ({value.source})" if value.source else ""
             yield Note("specification-unverified", f"{text} is {value.unverified_reason}{source}", field)
         if value.waiver:
-            waiver = f"{text} breaks a check of the catalogue, which is waived: {value.waiver}"
+            waiver = f"{text} fails a check of the catalogue; the check is waived: {value.waiver}"
             yield Note("specification-waived", waiver, field)
         if value.note:
             yield Note("specification-noted", f"{text}; its file notes: {value.note}", field)
@@ -84,14 +84,14 @@ def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.D
     rows = measurements[["op_class", "precision", "source"]]
     sources = rows_for_ops(rows[rows["op_class"].isin(corrected["op_class"])], corrected)["source"]
     for source in sources.fillna("no source given").unique():
-        yield Note("measurements-used", f"{target.name}: measured ops are those of {source}", target.name)
+        yield Note("measurements-used", f"{target.name}: measured times are from {source}", target.name)
     if ops["method"].eq("measured").any() and (spreadless := _without_spread(measurements, corrected)):
         share = percent(np.expm1(Z * USUAL_STD), 1)
-        text = f"{target.name}: {spreadless} measured rows state no spread: each time is taken to be within ± {share}"
+        text = f"{target.name}: {spreadless} measured rows state no interval: each time is taken within ± {share}"
         yield Note("measurements-without-spread", text, target.name)
     unused_classes = measurements.loc[~measurements["op_class"].isin(CALIBRATING), "op_class"].unique()
     if len(unused_classes):
-        text = f"{target.name}: measured rows of {', '.join(unused_classes)} are there but not used"
+        text = f"{target.name}: measured rows of {', '.join(unused_classes)} are not used"
         yield Note("measurements-unused", text, target.name)
     if len(sources):
         yield from with_code("device-note", (f"{target.name}: {note}" for note in target.notes))
@@ -120,7 +120,7 @@ def _coefficient_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     if len(modelled) and not target.launch_latency:
         launch = coefficients.launches.latency_s
         low, mid, high = (1e6 * end for end in (launch.low, launch.mid, launch.high))
-        text = f"one launch takes {mid:g} us, {low:g} to {high:g} us ({launch.source})"
+        text = f"no launch_latency is given: a launch takes {mid:g} us, {low:g} to {high:g} us ({launch.source})"
         yield Note("launch-latency-default", text, target.name)
 
 
@@ -129,7 +129,7 @@ def _cache_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     asking = ("gemm", "normalization")
     if target.last_level_cache is None and ops.loc[ops["method"].isin(MODELLED), "op_class"].isin(asking).any():
         text = f"{target.name} gives no last_level_cache: matrix products are taken to read all from memory, and "
-        yield Note("cache-unknown", f"{text}normalizations half of what they read again", target.name)
+        yield Note("cache-unknown", f"{text}normalizations half of their repeated reads", target.name)
 
 
 def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
@@ -138,10 +138,12 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     if matrix.empty:
         return
     if target.power_limit is None:
-        text = f"{target.name} gives no power_limit: power is taken to lower no peak; the interval covers that it does"
+        text = f"{target.name} gives no power_limit: power is taken not to lower its peaks; the interval includes both"
         yield Note("power-limit-unknown", text, target.name)
     elif target.year is None:
-        text = f"{target.name} gives no year: power for a FLOP is that of {TYPICAL_YEAR}; the interval covers others"
+        text = (
+            f"{target.name} gives no year: a FLOP takes the energy of {TYPICAL_YEAR}; the interval covers other years"
+        )
         yield Note("year-unknown", text, target.name)
     narrow_formats = sorted({precision for precision in matrix if ITEMSIZE[precision] < 2})
     if narrow_formats:
@@ -173,12 +175,12 @@ def _any_by_units(ops: pd.DataFrame, target: DeviceSpec) -> bool:
 
 def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpec | None) -> Iterator[Note]:
     goes = (
-        "as that of the modelled ops of their class; where these are few, as that of all modelled ops, in an interval "
-        "from nothing to the source's time or more"
+        "like the modelled ops of their class; where these are few, like all modelled ops, with an interval from "
+        "near zero to the source's time or more"
     )
     if source and has_rates(source):
         devices = f"{source.name}'s and {target.name}'s"
-        goes = f"by the ratio of {devices} bandwidths or peaks, as the op's name tells"
+        goes = f"by the ratio of {devices} bandwidths or peaks, whichever the op's name suggests"
     for ops_text, names, share in _source_times(ops, "proportional"):
         text = f"{ops_text} have no known kind or no usable shapes: their time is scaled {goes}"
         yield Note("proportional", text, names, share)

@@ -109,7 +109,7 @@ def _transport_text(network: Network, gives_bandwidth: bool) -> str:
         return ""
     if transport_by_name(network) == "sockets":
         way = "messages are taken to go through the operating system (TCP); the interval includes RDMA"
-        return f"the interconnect '{name}' may be either: {way}; give 'transport'"
+        return f"the interconnect '{name}' may use TCP or RDMA: {way}; give 'transport'"
     unknown = f"the interconnect '{name}' is not known" if name else "the network has neither name nor 'transport'"
     return f"{unknown}: messages are taken to bypass the operating system (RDMA); the interval includes TCP"
 
@@ -133,7 +133,7 @@ def transport_of(network: Network) -> Transport:
 
 def _network_note(device: DeviceSpec) -> Note:
     rate = shipped().links.network_bytes_per_s
-    text = f"nothing tells the network between nodes: {rate.mid / 1e9:g} GB/s of each node are assumed, {_ends(rate)}"
+    text = f"the network between nodes is not known: {rate.mid / 1e9:g} GB/s per node are assumed, {_ends(rate)}"
     return Note("network-assumed", text, subject=device.name)
 
 
@@ -149,7 +149,7 @@ def link_note(device: DeviceSpec) -> tuple[Note, ...]:
 
 def _ends(rate: Coefficient) -> str:
     """How far an assumed rate is drawn, in words."""
-    return f"and drawn from {rate.low / 1e9:g} to {rate.high / 1e9:g} GB/s, as systems of the catalogue have"
+    return f"drawn from {rate.low / 1e9:g} to {rate.high / 1e9:g} GB/s as in the catalogue's systems"
 
 
 def _inside(device: DeviceSpec) -> Hop:

@@ -58,7 +58,7 @@ def notes(work: pd.DataFrame, excess: Floats) -> tuple[Note, ...]:
     more_text = f"; … {len(rows) - OPS_NAMED} more" if len(rows) > OPS_NAMED else ""
     text = (
         f"the counted work of {len(rows)} op(s) is more than the source could do in their time "
-        f"({'; '.join(texts)}{more_text}): their shapes are not believed, and they go by the devices' rates"
+        f"({'; '.join(texts)}{more_text}): their shapes are ignored, and their time is scaled by the devices' rates"
     )
     return (Note("work-unbelievable", text, str(rows["op"].iloc[0]), float(rows["time_s"].sum() / total_s)),)
 

@@ -131,6 +131,6 @@ def _warnings(ops: pd.DataFrame, target: DeviceSpec, covered_fraction: float) ->
     if covered_fraction >= LOW_COVERAGE or rest.empty:
         return ()
     longest = rest.nlargest(1, "time_s")["op"].iloc[0]
-    text = f"{100 * covered_fraction:.0f} % of the time of the source's ops is modelled on {target.name}"
-    text += f"; the rest, such as '{longest}', is proportional to the source's time, or the host's"
+    text = f"only {100 * covered_fraction:.0f} % of the source's op time is modelled on {target.name}"
+    text += f"; the rest, such as '{longest}', is scaled from the source's time or is host time"
     return (Note("coverage-low", text, target.name),)

@@ -108,9 +108,9 @@ def unfilled_stages(group: Group, split: Split) -> Iterator[Note]:
     if stages == 1 or split.micro_batch is not None:
         return
     idle, micro = bubble_share(stages, 1), filling_micro_batch(batch, stages)
-    text = f"pipeline={stages} with one micro-batch: stages wait for each other for {100 * idle:.0f} % of the step"
-    less = f"micro={micro}, with which it is {100 * bubble_share(stages, batch // micro):.0f} %"
-    more = f"; expected {less}" if batch > 1 else "; expected a larger batch, and micro=N"
+    text = f"pipeline={stages} with one micro-batch: stages idle for {100 * idle:.0f} % of the step"
+    less = f"micro={micro} lowers that to {100 * bubble_share(stages, batch // micro):.0f} %"
+    more = f"; {less}" if batch > 1 else "; a larger batch with micro=N lowers that"
     yield Note("pipeline-unfilled", text + more, subject=str(split), share=idle)
 
 

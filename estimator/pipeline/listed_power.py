@@ -25,6 +25,6 @@ def with_listed_power(estimated: Estimate, system: SystemSpec | None) -> Estimat
         estimated.prediction, replayed, times_s, device, limit, coefficients, plan, estimated.repeats
     )
     factor = draw(f"power/listed/{system.name}", *power.listed_range(), plan.draws, plan.seed)
-    text = f"the power limit of {device.name} is not known: {limit.value:.0f} W are derived from what is listed for "
+    text = f"the power limit of {device.name} is not known: {limit.value:.0f} W are derived from the listed power of "
     note = Note("power-listed", f"{text}{system.name}", subject=device.name)
     return replace(estimated, power_limit=limit, power_w=power_w * factor, notes=ranked((*estimated.notes, note)))

@@ -44,16 +44,16 @@ class RecordedMessages:
         sizes = work.loc[self.among_copies, "bytes"]
         bytes_ = sizes.sum(min_count=self.count and 1)
         size = f" ({units.show(float(bytes_), 'B', 3)})" if bytes_ > 0 else ""
-        texts = [f"the profile is that of one of {ranks.world} ranks"]
+        texts = [f"the profile is of one of {ranks.world} ranks"]
         if self.among_copies.any():
             texts.append(
-                f"its {self.count} messages{size} of a step among {ranks.copies} copies of the model keep their bytes, "
-                "and take the time of as many copies as there are"
+                f"its {self.count} messages{size} a step among {ranks.copies} copies of the model keep their bytes, "
+                "and are timed for the predicted number of copies"
             )
         if ranks.parts > 1:
-            texts.append(f"those among parts of a model stay as they are, among {ranks.parts} ranks")
+            texts.append(f"messages among parts of a model stay as they are, among {ranks.parts} ranks")
         if sizes.isna().any():
-            texts.append(f"{int(sizes.isna().sum())} of them have unknown bytes, and about the time that they took")
+            texts.append(f"{int(sizes.isna().sum())} of them have unknown bytes, inferred from their time")
         return "; ".join(texts)
 
 

@@ -141,8 +141,8 @@ def _ranks_kept(predicted: PredictedStep) -> tuple[Note, ...]:
     if ranks.world == 1:
         return ()
     known = device.network.linked_devices if device.network else None
-    joined = f"join {min(known, ranks.world)}" if known else f"are taken to join {ranks.world}"
-    text = f"the step is that of one of {ranks.world} ranks, as profiled: links of {device.name} {joined} of them"
+    joined = f"connect {min(known, ranks.world)}" if known else f"are taken to connect {ranks.world}"
+    text = f"the step is of one of {ranks.world} ranks, as profiled: links of {device.name} {joined} of them"
     return (Note("ranks-kept", text, subject=device.name), *link_note(device))
 
 

@@ -57,8 +57,10 @@ def mostly_dispatch(shares: Mapping[str, float], replayed: ReplayedStep, target:
     share, kernels = shares.get("dispatch", 0.0), float(replayed.kernels_s[0] / replayed.step.total[0])
     if share <= MUCH_CARRIED:
         return ()
-    headline = "the framework's launches, the same on every device, set the step's time; 'host: none' compares devices"
-    details = f" ({100 * share:.0f} % of its critical path on {target.name}; kernels alone take {100 * kernels:.0f} %)"
+    headline = (
+        "the step mostly waits for the framework's launches, on every device alike; 'host: none' compares devices"
+    )
+    details = f" (launches: {100 * share:.0f} % of the step on {target.name}; kernels alone take {100 * kernels:.0f} %)"
     return (Note("dispatch-mostly", headline + details, subject=target.name, details=details),)
 
 
@@ -95,10 +97,10 @@ def _has_host(prediction: Prediction, timeline: StepTimeline) -> bool:
 
 def _nothing_of_a_host(plan: RunPlan) -> Note:
     host = f"{plan.host:g}" if isinstance(plan.host, float) else plan.host
-    return Note("host-absent", f"the dump holds no time of its host, so 'host {host}' has none to take")
+    return Note("host-absent", f"the dump records no host time, so 'host {host}' changes nothing")
 
 
 def _slower_than_profile(seconds: float) -> Note:
     """``seconds``: of a step with the processor's idle time behind its ops."""
-    text = "with 'host profile', the processor's idle time in place of the framework's launches, the step would take "
-    return Note("dispatch-slower", f"{text}{units.show(seconds, 's', 3)} only")
+    text = "with 'host profile' (the processor's idle time in place of the framework's launches) the step would take "
+    return Note("dispatch-slower", f"{text}only {units.show(seconds, 's', 3)}")

@@ -192,19 +192,17 @@ def _name(plan: RunPlan, framework: FrameworkDispatch | None) -> str:
 def _host_notes(plan: RunPlan, framework: FrameworkDispatch | None, other_stack: bool, ran: bool) -> Iterator[Note]:
     """What the host does, where it is not that of an accelerator's profile."""
     if plan.host == "none":
-        yield Note("host-none", "no host: kernels alone, without its ops")
+        yield Note("host-none", "no host: kernels alone, without host ops")
     elif framework:
         low, mid, high = (1e6 * each for each in framework.interval_s)
         text = f"{framework.framework} launches an op every {mid:g} us (assumed, {low:g} to {high:g})"
         factor = f", times {plan.host:g}" if isinstance(plan.host, float) else ""
         reason = (
-            "the processor's idle time and its host ops are dropped"
-            if ran
-            else "nothing ran, so that no host was profiled"
+            "the processor's idle time and its host ops are dropped" if ran else "nothing ran, so no host was profiled"
         )
         yield Note("host-dispatch", f"{reason}; {text}{factor}")
     elif other_stack and ran:
-        text = "the host takes the processor's idle time, in which none of its ops ran, after the device's ops"
+        text = "the host takes the processor's idle time, in which no op ran, after the device's ops"
         yield Note("host-profile", text)
 
 

@@ -152,10 +152,10 @@ def _notes(tensors: StepTensors, device: DeviceSpec | None) -> Iterator[Note]:
         yield Note("memory-unknown", f"the memory of {device.name} is not known")
 
 
-RUN_AGAIN = "checkpoints run {count} block(s) of the step again: what these keep counts for one block at a time"
+RUN_AGAIN = "checkpoints recompute {count} block(s) of the step: their activations count for one block at a time"
 ACTIVATIONS = {  # by evidence
-    "plan": "nothing ran: each op is taken to make its own tensors; a framework may fuse ops, and then fewer live",
-    "rules": "the profile does not tell which op reads which tensor: activations are what each operator keeps by rule",
+    "plan": "nothing ran: each op is taken to write tensors of its own; a framework that fuses ops needs fewer",
+    "rules": "the profile does not tell which op reads which tensor: activations are what each operator usually keeps",
     "layers": "the profile has no shapes: activations are the outputs of the layers that its workload.yaml lists",
     "none": "the profile tells nothing of the activations: they are not counted, and the total is too small",
 }

@@ -133,7 +133,9 @@ def notes(device: DeviceSpec, power_w: Floats | None) -> tuple[Note, ...]:
     """A note where the coefficients are those of another kind of device."""
     if power_w is None or not device.is_processor:
         return ()
-    text = f"the power of {device.name} goes by coefficients of GPUs, with {OTHER_KIND:g} times their uncertainty"
+    text = (
+        f"the power of {device.name} is computed with coefficients of GPUs and {OTHER_KIND:g} times their uncertainty"
+    )
     return (Note("power-of-gpus", text, subject=device.name),)
 
 

@@ -38,8 +38,8 @@ class Spreads:
 
     def __str__(self) -> str:
         return (
-            f"steps of devices differ by {_per_cent(self.devices)}, and within a node by {_per_cent(self.loads)} for "
-            f"{self.why}; the slowest device sets the step"
+            f"steps differ by {_per_cent(self.devices)} between devices, and by {_per_cent(self.loads)} within a node "
+            f"because of {self.why}; the slowest device sets the step"
         )
 
 

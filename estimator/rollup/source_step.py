@@ -69,5 +69,5 @@ def coverage_notes(profile: Profile) -> tuple[Note, ...]:
     if share is None or share >= LOW_COVERAGE:
         return ()
     times = " of ".join(units.show(seconds, "s", 3) for seconds in (busy_time(profile), profile.wall_step_s or 0.0))
-    text = f"{name}: ops account for {100 * share:.0f} % of the profiled step ({times}), the host or waits for the rest"
+    text = f"{name}: ops account for {100 * share:.0f} % of the profiled step ({times}); the rest is host time or waits"
     return (Note("step-coverage-low", text, subject=name, share=1.0 - share),)

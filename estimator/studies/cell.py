@@ -46,8 +46,8 @@ def _of_campaign(
     numbers = derive_chain(alone, pair, estimate, size, " (campaign)")
     each = fewer.trainings_per_device
     text = (
-        f"{unit_name}: the campaign of {unit.count} units has {each} for each device of {machine_name}: its times are "
-        f"those of {each} training(s) on a device, the units per day those of {unit.trainings_per_device}"
+        f"{unit_name}: the campaign's {unit.count} units give each device of {machine_name} at most {each}: its times "
+        f"are for {each} training(s) on a device, the units per day for {unit.trainings_per_device}"
     )
     prefixed = {f"campaign.{name}": number for name, number in numbers.items()}
     replaced = {name: numbers[name] for name in OF_CAMPAIGN if name in numbers}

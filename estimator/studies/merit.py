@@ -190,8 +190,8 @@ def _one_unit(study: Study, machine: str, shares: Floats) -> Iterator[Note]:
     if len(shares) < 2 or study.figure_of_merit.mean == "minimum" or shares[unit] < DOMINANT:
         return
     text = (
-        f"{list(study.units_of_work)[unit]} makes {percent(shares[unit], 3)} of the figure of {machine}, so that the "
-        "other units hardly count; weights, or another definition, would tell another story"
+        f"{list(study.units_of_work)[unit]} determines {percent(shares[unit], 3)} of the figure of {machine}, and the "
+        "other units hardly count; weights or another definition would change that"
     )
     yield Note("one-unit", text, machine)
 
@@ -206,6 +206,6 @@ def _below_one(study: Study, machine: str, chains: Chains) -> Iterator[Note]:
         if speedup < 1:
             text = (
                 f"{unit} on {machine} has a speed-up of {speedup:.3g} per {published.speedup}; "
-                f"{study.figure_of_merit.preset} asks for at least 1, so this figure is none by its rules"
+                f"{study.figure_of_merit.preset} asks for at least 1, so its rules do not allow this figure"
             )
             yield Note("speedup-below-one", text, machine)

@@ -102,8 +102,8 @@ def remove_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """
     is_cast = work["operator"].eq(CAST).fillna(False) & ~complete(work, FORMATS)
     is_removed = work["op_class"].isin(STREAMING) & (is_cast | work[FORMATS].isin(MIXED).all(axis=1))
-    removed = [f"{int(is_removed.sum())} casts between formats are gone"] if is_removed.any() else []
-    notes = with_code("casts", (*removed, f"updates and what else the profile has in {WIDE} stay as they are"))
+    removed = [f"{int(is_removed.sum())} casts between formats are dropped"] if is_removed.any() else []
+    notes = with_code("casts", (*removed, f"updates and all else that the profile has in {WIDE} stay as they are"))
     return without_work(work, is_removed), notes
 
 
@@ -116,7 +116,7 @@ def remove_loss_scaling(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, .
     scaling = is_loss_scaling(work)
     if not scaling.any():
         return work, ()
-    text = f"{int(scaling.sum())} op(s) of loss scaling are gone: only fp16 needs it"
+    text = f"{int(scaling.sum())} op(s) of loss scaling are dropped: only fp16 needs it"
     return without_work(work, scaling), (Note("loss-scaling", text),)
 
 
@@ -190,7 +190,7 @@ def _sentences(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: b
     if len(casts):
         largest = casts.sort_values("bytes", ascending=False, kind="stable")["op"].head(NAMED)
         names = ", ".join(largest) + (", …" if len(casts) > NAMED else "")
-        yield f"casts are added that move {units.show(casts['bytes'].sum(), 'B', 4)} a step: {names}"
+        yield f"casts add {units.show(casts['bytes'].sum(), 'B', 4)} of traffic a step: {names}"
     if folded:
         yield "casts of activations and gradients are fused into the ops beside them"
     if uses and trains:
@@ -200,8 +200,8 @@ def _sentences(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: b
         )
         origin = " and ".join(name for source, name in sources if any(use.source == source for use in uses))
         elements = sum(use.elements for use in uses)
-        yield f"casts of weights and gradients are those of {elements:g} elements over all their uses, by {origin}"
+        yield f"casts of weights and gradients cover {elements:g} elements over all their uses, counted from {origin}"
     if not trains:
-        yield "no op is known to be of a backward pass or an update, so weights are taken to be cast beforehand"
+        yield "no op of a backward pass or an update is known, so weights are taken to be cast beforehand"
     elif not uses:
-        yield "casts of weights and gradients are free: neither workload.yaml nor a forward product tells the weights"
+        yield "casts of weights and gradients take no time: neither workload.yaml nor a product gives their number"

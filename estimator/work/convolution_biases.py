@@ -30,8 +30,8 @@ def separate_biases(work: pd.DataFrame, *, separate: bool) -> Transformed:
     if not separate or (biases := _biases(work[rows])).empty:
         return Transformed(work, changed=False)
     text = (
-        f"the biases of {len(biases)} convolutions and their gradients are kernels of their own on the target: "
-        f"{units.show(biases['bytes'].sum(), 'B', 4)} of traffic more a step"
+        f"the biases of {len(biases)} convolutions and their gradients are separate kernels on the target: "
+        f"{units.show(biases['bytes'].sum(), 'B', 4)} more traffic a step"
     )
     return Transformed(append(work, biases), changed=True, notes=(Note("biases-separate", text),))
 

@@ -165,7 +165,7 @@ def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[N
     kinds = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
     if not kinds or "precision" in workload.model_fields_set:
         return ()
-    text = f"the dump tells no precision of {kinds}: {workload.precision} is taken, unless workload.yaml says another"
+    text = f"the dump states no precision for {kinds}: {workload.precision} is taken; workload.yaml may state another"
     return (Note("precision-unstated", text) if counts["products"] else Note("precision-default", text),)
 
 
@@ -299,7 +299,7 @@ def _uncounted_notes(work: pd.DataFrame) -> tuple[Note, ...]:
     share = float(work.loc[rows, "time_s"].sum() / work["time_s"].sum())
     first = work.loc[rows].nlargest(1, "time_s")["op"].iloc[0]
     unknown = (
-        f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that tell their traffic"
+        f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that give their traffic"
     )
-    text = f"{unknown} (such as {first}): their time goes in proportion to the source's"
+    text = f"{unknown} (such as {first}): their time is scaled from the source's"
     return (Note("traffic-unknown", text, subject=first, share=share),)

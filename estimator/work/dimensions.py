@@ -117,7 +117,7 @@ def _ambiguous_notes(work: pd.DataFrame, rows: pd.Series, workload: Workload) ->
     if len(texts):
         unknown = workload.batch_size is None and texts.str.contains("-1").any()
         hint = "; give the batch size: --batch, or batch_size in workload.yaml" if unknown else ""
-        text = f"{len(texts)} matrix products have shapes that no single reading fits ({texts.iloc[0]}){hint}"
+        text = f"{len(texts)} matrix products have shapes that give no unique m, n, k ({texts.iloc[0]}){hint}"
         yield Note("ambiguous-product", text, subject=texts.iloc[0])
 
 
@@ -125,8 +125,8 @@ def _never_ran_notes(work: pd.DataFrame) -> Iterator[Note]:
     """Yield a note where forward products never ran: a fused kernel did their work under another op's name."""
     count = int(((work["phase"] == "forward") & (work["op_class"] == "gemm") & (work["calls"] == 0)).sum())
     if count:
-        booked = "a fused kernel books their time on another op, such as Relu"
-        yield Note("product-booked-elsewhere", f"{count} forward matrix products never ran: {booked}")
+        booked = "a fused kernel ran them, and the profiler booked it on another op, such as Relu"
+        yield Note("product-booked-elsewhere", f"{count} forward matrix products have no time of their own: {booked}")
 
 
 def uncounted_products(work: pd.DataFrame) -> Iterator[Note]:

@@ -94,8 +94,8 @@ def _unordered(work: pd.DataFrame) -> tuple[Flags, tuple[Note, ...]]:
     unordered = (work["op_class"].eq("elementwise") & (sums | by_time) & ~is_fusion(work)).to_numpy(dtype=bool)
     if not unordered.any():
         return unordered, ()
-    why = "the dump lists its ops by their times" if by_time else "they are sums over alike ops"
-    text = f"{int(unordered.sum())} element-wise rows are not fused, as nothing tells what ran before: {why}"
+    why = "the dump lists its ops by their times" if by_time else "each row sums up like ops"
+    text = f"{int(unordered.sum())} element-wise rows are not fused, as their order is not known: {why}"
     return unordered, (Note("chain-order-unknown", text),)
 
 

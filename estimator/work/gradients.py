@@ -81,7 +81,7 @@ def bucket_bytes(gradients: float) -> float:
 
 def _unknown_gradients(workload: Workload) -> Note:
     text = (
-        "no op is known to make the gradients of weights: they are sent evenly during the backward pass, and in draws "
-        "as early or late as those of shipped profiles"
+        "no op is known to compute the gradients of weights: they are sent evenly over the backward pass; the interval "
+        "includes gradients as early and as late as in the shipped profiles"
     )
     return Note("gradients-unknown", text, subject=workload.name)

@@ -66,8 +66,8 @@ def join_layers(work: pd.DataFrame, *, by_library: bool) -> Transformed:
         out = append(out, kernels)
     calls = work["calls"][parts].sum(), out["calls"][len(work) :].sum()
     text = (
-        "{:,.0f} ops of recurrent layers, attention or dropout are {:,.0f} of the target's library, one for each pass "
-        "of a layer"
+        "{:,.0f} ops of recurrent layers, attention or dropout become {:,.0f} of the target's library, one for each "
+        "pass of a layer"
     )
     return Transformed(out, changed=True, notes=(Note("layers-joined", text.format(*calls)), *unknown))
 
@@ -138,8 +138,8 @@ def _unknown_notes(layers: pd.DataFrame) -> tuple[Note, ...]:
     if layers.empty:
         return ()
     text = (
-        f"{layers['calls'].sum():,.0f} layer(s) stay op by op, as their operands give no sizes that are known "
-        f"({layers['op'].iloc[0]}): the target's library runs each as one op, in much less time where launches bind it"
+        f"{layers['calls'].sum():,.0f} layer(s) stay op by op, as their operands do not give their sizes "
+        f"({layers['op'].iloc[0]}): the target's library runs each as one op, much faster where launches limit it"
     )
     return (Note("layers-apart", text),)
 

@@ -63,8 +63,8 @@ def complete_layers(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]
     table = table.astype("string[python]")
     work = work.assign(**{name: table[name].reindex(work.index).fillna(work[name]) for name in table})
     first = str(work.at[table.index[0], "op"])
-    text = f"{len(table)} convolutions (such as {first}) state not all of their sizes"
-    return work, (Note("convolution-of-layer", f"{text}: the other passes of their layer do", subject=first),)
+    text = f"{len(table)} convolutions (such as {first}) do not state all their sizes"
+    return work, (Note("convolution-of-layer", f"{text}: the other passes of their layers give them", subject=first),)
 
 
 def _passes(work: pd.DataFrame) -> Iterator[tuple[int, _Pass]]:

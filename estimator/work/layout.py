@@ -83,8 +83,8 @@ def _around_matrix_units(work: pd.DataFrame) -> Transformed:
     elements = pd.Series(ConvShape.from_table(around).bytes(1.0), index=around.index)
     transposes = _transposes(around, pd.DataFrame({"count": OF_CONVOLUTION, "elements": elements}))
     text = (
-        f"kernels for matrix units have channels last: {len(transposes)} convolutions on images with channels first "
-        f"transpose image, weights and output, {units.show(transposes['bytes'].sum(), 'B', 4)} of traffic more a step"
+        f"kernels for matrix units need channels last: {len(transposes)} convolutions on images with channels first "
+        f"transpose image, weights and output, {units.show(transposes['bytes'].sum(), 'B', 4)} more traffic a step"
     )
     return Transformed(append(work, transposes), changed=True, notes=(Note("layout", text),))
 
@@ -132,11 +132,11 @@ def _transposes(work: pd.DataFrame, number: pd.DataFrame) -> pd.DataFrame:
 def _sentences(transposes: pd.DataFrame, unknown: int, layout: Layout) -> Iterator[str]:
     if len(transposes):
         yield (
-            f"the target's library is taken to have channels first: {len(transposes)} convolutions and pools on "
+            f"the target's library is taken to need channels first: {len(transposes)} convolutions and pools on "
             f"{PRECISION} images with channels last transpose them inside, "
-            f"{units.show(transposes['bytes'].sum(), 'B', 4)} of traffic more a step"
+            f"{units.show(transposes['bytes'].sum(), 'B', 4)} more traffic a step"
         )
     elif not unknown and layout == "channels-first":
-        yield f"no op on {PRECISION} images with channels last is known that a channels-first library would transpose"
+        yield f"no op on {PRECISION} images with channels last is known: the library adds no transposes"
     if unknown:
-        yield f"{unknown} convolutions and pools have no shapes that tell their images: their transposes are free"
+        yield f"{unknown} convolutions and pools have no shapes that give their images: their transposes take no time"

@@ -109,7 +109,9 @@ def among_all(work: pd.DataFrame, ranks: int | None) -> Transformed:
     if not ranks or not rows.any():
         return Transformed(work, changed=False)
     share = float(work.loc[rows, "time_s"].sum() / max(work["time_s"].sum(), np.finfo(float).tiny))
-    text = f"nothing tells which ranks exchange {int(rows.sum())} kind(s) of messages: all {ranks} of the run are taken"
+    text = (
+        f"the ranks that exchange {int(rows.sum())} kind(s) of messages are not known: all {ranks} of the run are taken"
+    )
     known = work.assign(ranks=work["ranks"].mask(rows, ranks))
     return Transformed(known, changed=False, notes=(Note("ranks-assumed", text, share=share),))
 

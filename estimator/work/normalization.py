@@ -101,7 +101,7 @@ def _merge(work: pd.DataFrame, merged: pd.Series, left: pd.Series) -> Transforme
     dropped, kept = int((ran & (left == 0)).sum()), int((ran & merged & (left > 0)).sum())
     saved = units.show(float((work["bytes"] - out["bytes"]).sum()), "B", 4)
     text = (
-        f"{dropped} ops of batch normalizations are part of {kept} kernels of the target's library: "
+        f"{dropped} ops of batch normalizations become {kept} kernels of the target's library: "
         f"{saved} less traffic a step"
     )
     return Transformed(out, changed=True, notes=(Note("normalization-merged", text),))

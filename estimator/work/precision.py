@@ -66,7 +66,7 @@ def convert_precision(
         converted, scaling_notes = remove_loss_scaling(converted)
         notes += scaling_notes
     elif precision in SCALED and not narrows and updates(work).any():
-        notes.append(Note("loss-scaling", f"no ops of loss scaling are added, which training in {precision} needs"))
+        notes.append(Note("loss-scaling", f"training in {precision} needs loss scaling: its ops are not added"))
     if narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
         converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, after)
@@ -136,11 +136,11 @@ def _kept_notes(kept: pd.Series, widened: pd.Series) -> Iterator[Note]:
     text = f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
     yield Note("precision-kept", text)
     if kept.any():
-        text = f"{int(kept.sum())} op(s) stay in {WIDE}, as automatic mixed precision keeps {', '.join(FP32_OPS)}"
+        text = f"{int(kept.sum())} op(s) stay in {WIDE}, as in automatic mixed precision: {', '.join(FP32_OPS)}"
         yield Note("precision-kept", text)
     if widened.any():
         count = int(widened.sum())
-        text = f"{count} more op(s) read what such ops and embeddings write, and PyTorch leaves them in {WIDE}"
+        text = f"{count} more op(s) read results of such ops or of embeddings, and PyTorch runs them in {WIDE}"
         yield Note("precision-kept", text)
 
 
@@ -148,7 +148,7 @@ def _recipe_note(work: pd.DataFrame, precision: str) -> Iterator[Note]:
     """Yield a note for a step given as layers, whose file can state the format as well."""
     if not (work["time_s"] > 0).any():
         text = (
-            f"the step casts as automatic mixed precision does; 'precision: {precision}' in layers.yaml is another: "
-            f"its model is held in {precision}, with a copy of the weights in {WIDE} for the updates"
+            f"the step casts as automatic mixed precision does; 'precision: {precision}' in layers.yaml instead holds "
+            f"the model in {precision}, with a copy of the weights in {WIDE} for the updates"
         )
         yield Note("precision-converted", text)

@@ -34,10 +34,10 @@ ROUNDING = 1e-9  # of a ratio
 CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "sequences", "bytes"]
 AMBIGUOUS = Note(  # and the rest of a sentence on the rows concerned
     "rebatch-ambiguous",
-    "have sizes in which the batch and a weight are alike: taken for activations, and for rows of products",
+    "have a size that may be the batch or a weight's: it is taken for the batch, in products for their rows",
 )
-UNMODELLED = Note("rebatch-unmodelled", "have no model: their time is taken to go with the batch")
-UNKNOWN = Note("rebatch-unknown", "keep their work and time, as nothing tells how they go with the batch")
+UNMODELLED = Note("rebatch-unmodelled", "have no model: their time is scaled with the batch")
+UNKNOWN = Note("rebatch-unknown", "keep their work and time: how they depend on the batch is not known")
 
 
 def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transformed:
@@ -92,7 +92,7 @@ def _at_batch(work: pd.DataFrame, workload: Workload, size: int) -> Transformed:
     if lost.any():
         op = work["op"][lost].iloc[0]
         raise EstimatorError(f"{workload.name}: '{op}' is too large to be counted at batch {size}; take a smaller one")
-    text = f"the step is that of batch {size}: {int(rows.sum())} op(s) go with it; weights and their updates stay"
+    text = f"the step is of batch {size}: {int(rows.sum())} op(s) grow with it; weights and their updates stay"
     return Transformed(out, changed=True, notes=(Note("rebatched", text),))
 
 
@@ -183,8 +183,8 @@ def _lacks_dimensions(work: pd.DataFrame) -> pd.Series:
 
 
 def _step_note(batch: Batch, count: int) -> Note:
-    sized = f"the step is that of batch {batch.after}, from a profile of batch {batch.before}: {count} op(s) go with it"
-    return Note("rebatched", f"{sized}; weights, their updates, and what host and idle time there was stay")
+    sized = f"the step is of batch {batch.after}, from a profile of batch {batch.before}: {count} op(s) scale with it"
+    return Note("rebatched", f"{sized}; weights, their updates, and host and idle time stay")
 
 
 def _notes(work: pd.DataFrame, problem: Note, rows: pd.Series) -> Iterator[Note]:

@@ -19,7 +19,7 @@ def _trained(total_s: float, share: float) -> str:
     """The training whose forward pass runs, in words; where nothing ran, without its share of the time."""
     if total_s == 0:
         return "the training that is given as layers"
-    return f"the profiled training, {100 * share:.1f} % of its ops' time and as much of its step"
+    return f"the profiled training, with {100 * share:.1f} % of its op time and of its step"
 
 
 def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Note, ...]]:
@@ -67,9 +67,9 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
         "forward-pass",
         (
             f"inference is the forward pass of {_trained(total, share)}: {int((~runs).sum())} op(s) of gradients, "
-            "updates or an unknown phase are left out, and "
-            f"{int(training_only.sum())} of dropout, loss and batch statistics in the forward pass",
-            "what else training does in the forward pass stays: regularizers, and moving averages of a batch "
+            f"updates or an unknown phase, and {int(training_only.sum())} of dropout, loss and batch statistics, are "
+            "left out",
+            "some work of training stays in the forward pass: regularizers, and moving averages of a batch "
             "normalization",
         ),
     )

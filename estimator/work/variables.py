@@ -23,7 +23,7 @@ from estimator.work.weights import KERNEL, takes_weights, weights_taken
 WIDE = "fp32"  # the format of parameters and states under mixed precision (Micikevicius et al., ICLR 2018)
 UNKNOWN_SLOTS = 2  # of an optimizer that no table knows: as many as Adam's
 NEAR = 0.1  # of a whole number of states
-NOT_TRAINED = "{count:,} numbers of weights are not trained: they have no gradients, and no states of the optimizer"
+NOT_TRAINED = "{count:,} parameters are not trained: they have no gradients and no states of the optimizer"
 MOST_SLOTS = 4  # more updates of a parameter in one step are no states
 
 
@@ -87,8 +87,8 @@ def _slots(work: pd.DataFrame, workload: Workload, count: float) -> tuple[float,
     name = workload.optimizer.name.lower() if workload.optimizer else None
     if name in slots_by_optimizer():
         return slots_by_optimizer()[name], ()
-    named = f"nothing tells the states of the optimizer {name}" if name else "the optimizer is not named"
-    text = f"{named}: {UNKNOWN_SLOTS} states of the parameters' size are taken"
+    named = f"the states of the optimizer {name} are not known" if name else "the optimizer is not named"
+    text = f"{named}: {UNKNOWN_SLOTS} states for each parameter are taken"
     return UNKNOWN_SLOTS, (Note("optimizer-unknown", text),)
 
 

@@ -140,5 +140,5 @@ def test_of_several_devices_with_these_numbers_none_is_taken(p1b3: Profile) -> N
 
 def test_a_source_of_layers_of_which_nothing_ran_is_said_to_be_unused() -> None:
     (note,) = unknown(layers_profile(), RunPlan("v100", source="k20x"), None, needed=True)
-    assert "nothing ran, so that no time goes from k20x to another device" in note.text
+    assert "nothing ran in this profile, so it holds no times of k20x" in note.text
     assert unknown(layers_profile(), RunPlan("v100"), None, needed=True) == ()

@@ -21,7 +21,7 @@ def test_sources_of_measurements_are_those_of_the_ops_precision() -> None:
     ops = predict_on(work, device, measured).ops
     notes = assumptions(ops, device, measured)
     sources = [note.text for note in notes if note.code == "measurements-used"]
-    assert sources == ["toy: measured ops are those of mine"]
+    assert sources == ["toy: measured times are from mine"]
 
 
 SURE = {"status": "read", "source": "a paper"}
@@ -68,7 +68,7 @@ def test_specifications_that_nobody_read_have_a_note_each() -> None:
     )
     assert [sentence.removeprefix("toy: ") for sentence in found[:4]] == [
         "memory_bandwidth = 500 GB/s is recalled, not re-read (a talk)",
-        "memory_bandwidth = 500 GB/s breaks a check of the catalogue, which is waived: lint: so be it",
+        "memory_bandwidth = 500 GB/s fails a check of the catalogue; the check is waived: lint: so be it",
         "memory_bandwidth = 500 GB/s; its file notes: at best",
         "launch_latency = 5 us is assumed",
     ]
@@ -97,14 +97,14 @@ def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
     [
         (
             {"power_limit": None},
-            "toy gives no power_limit: power is taken to lower no peak; the interval covers that it does",
+            "toy gives no power_limit: power is taken not to lower its peaks; the interval includes both",
         ),
-        ({"year": None}, "toy gives no year: power for a FLOP is that of"),
+        ({"year": None}, "toy gives no year: a FLOP takes the energy of"),
         (
             {"last_level_cache": None},
             "toy gives no last_level_cache: matrix products are taken to read all from memory",
         ),
-        ({"launch_latency": None}, "one launch takes"),
+        ({"launch_latency": None}, "no launch_latency is given: a launch takes"),
     ],
 )
 def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
@@ -149,9 +149,9 @@ def test_measured_rows_and_notes_of_a_device_have_notes() -> None:
     rows = pd.concat([table(ROW).assign(source=None), *unused])
     found = sentences(PRODUCT, measured=rows, device=KNOWN | {"notes": ["of an early board"]})
     assert found == [
-        "toy: measured ops are those of no source given",
-        "toy: 1 measured rows state no spread: each time is taken to be within ± 5 %",
-        "toy: measured rows of collective, unmodelled are there but not used",
+        "toy: measured times are from no source given",
+        "toy: 1 measured rows state no interval: each time is taken within ± 5 %",
+        "toy: measured rows of collective, unmodelled are not used",
         "toy: of an early board",
     ]
 
@@ -173,7 +173,7 @@ def test_proportional_time_is_noted_with_its_share_and_longest_ops() -> None:
 
 
 def test_without_the_sources_rates_the_note_names_the_modelled_ops() -> None:
-    assert "as that of the modelled ops" in notes_of("Relu", source=None)["proportional"].text
+    assert "scaled like the modelled ops" in notes_of("Relu", source=None)["proportional"].text
 
 
 def test_host_and_input_time_is_noted_as_carried() -> None:

@@ -223,7 +223,7 @@ def test_low_coverage_is_a_warning() -> None:
         make_ops({"op_type": "Mystery", "time_s": 0.9}, {"op_type": "Relu", "shapes": "8x8"}), Workload(name="t")
     ).work
     found = on(make_device(), work)
-    assert "is proportional to the source's time" in str(found.warnings)
+    assert "is scaled from the source's time" in str(found.warnings)
     assert found.covered_fraction < 0.1
 
 

@@ -40,7 +40,7 @@ def test_a_device_without_links_has_its_bus() -> None:
 
 @pytest.mark.parametrize(
     ("generation", "bus"),
-    [(None, "4 (assumed), and drawn from 8 to 900 GB/s, as systems of the catalogue have"), (5, "5")],
+    [(None, "4 (assumed), drawn from 8 to 900 GB/s as in the catalogue's systems"), (5, "5")],
 )
 def test_a_link_that_is_not_given_has_a_note(generation: int | None, bus: str) -> None:
     (note,) = link_note(make_device(name="acme-x1", pcie_generation=generation))
@@ -70,9 +70,9 @@ def test_a_word_inside_another_tells_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("network", "words"),
-    [({"interconnect": "400GbE"}, "the interconnect '400GbE' may be either"), ({"interconnect": "10GbE, TCP"}, ""),
-     ({"interconnect": "Banana"}, "the interconnect 'Banana' is not known"), ({}, "the network has neither name nor"),
-     ({"interconnect": "IB NDR"}, ""), ({"transport": "sockets"}, "")],
+    [({"interconnect": "400GbE"}, "the interconnect '400GbE' may use TCP or RDMA"),
+     ({"interconnect": "10GbE, TCP"}, ""), ({"interconnect": "Banana"}, "the interconnect 'Banana' is not known"),
+     ({}, "the network has neither name nor"), ({"interconnect": "IB NDR"}, ""), ({"transport": "sockets"}, "")],
 )  # fmt: skip
 def test_a_transport_that_nothing_states_is_noted(network: dict[str, str], words: str) -> None:
     notes = list(network_notes(make_device(network={"injection_bandwidth": "25 GB/s", **network})))
@@ -92,7 +92,7 @@ def test_a_taper_divides_what_goes_into_a_node() -> None:
 def test_an_unknown_network_is_a_usual_one() -> None:
     assert links_of(make_device()).between.nominal == shipped().links.network_bytes_per_s.mid
     (note,) = network_notes(make_device())
-    assert "25 GB/s of each node are assumed, and drawn from 8.3 to 400 GB/s" in note.text
+    assert "25 GB/s per node are assumed, drawn from 8.3 to 400 GB/s" in note.text
     known = {"injection_bandwidth": "25 GB/s", "transport": "rdma"}
     assert list(network_notes(make_device(network=known))) == []
 

@@ -141,4 +141,4 @@ def test_a_measured_row_without_ends_has_an_interval_and_a_note_says_so() -> Non
     assert predicted["method"].item() == "measured"
     assert predicted["high_s"].item() / predicted["low_s"].item() == pytest.approx(np.exp(2 * Z * USUAL_STD), rel=0.02)
     notes = sentences(assumptions(predicted, make_device(), rows))
-    assert "toy: 1 measured rows state no spread: each time is taken to be within ± 5 %" in notes
+    assert "toy: 1 measured rows state no interval: each time is taken within ± 5 %" in notes

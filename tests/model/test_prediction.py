@@ -67,8 +67,8 @@ def test_much_carried_time_has_a_warning(carried: float, warned: bool) -> None:
     found = predict_on(count_work(make_ops(less, *rows), Workload(name="toy")).work, make_device(), table())
     assert found.covered_fraction == pytest.approx(1 - carried)
     text = (
-        "50 % of the time of the source's ops is modelled on toy; the rest, such as 'op2', is proportional to the "
-        "source's time, or the host's"
+        "only 50 % of the source's op time is modelled on toy; the rest, such as 'op2', is scaled from the source's "
+        "time or is host time"
     )
     assert [note.text for note in found.warnings] == [text] * warned
 

@@ -130,8 +130,8 @@ def test_one_device_sends_nothing() -> None:
 @pytest.mark.parametrize(
     ("split", "batch", "words"),
     [
-        ("pipeline=4", 64, "wait for each other for 75 % of the step; expected micro=4, with which it is 16 %"),
-        ("pipeline=2,tensor=2", 1, "for 50 % of the step; expected a larger batch, and micro=N"),
+        ("pipeline=4", 64, "stages idle for 75 % of the step; micro=4 lowers that to 16 %"),
+        ("pipeline=2,tensor=2", 1, "for 50 % of the step; a larger batch with micro=N lowers that"),
         ("pipeline=4,micro=64", 64, None),  # as asked for
         ("tensor=4", 64, None),
     ],

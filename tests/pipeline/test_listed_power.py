@@ -25,7 +25,7 @@ def test_a_device_without_a_limit_has_its_machines(p1b3: Profile) -> None:
     assert found.power_limit.value == pytest.approx(system.power.value / (4 * system.nodes.value * (0.9 + 0.33)))
     assert 50 < found.power_w[0] < found.power_limit.value
     assert (found.step.total == own.step.total).all()
-    assert any("W are derived from what is listed for jupiter-booster" in text for text in found.assumptions)
+    assert any("W are derived from the listed power of jupiter-booster" in text for text in found.assumptions)
 
 
 def test_its_interval_is_wider_than_that_of_a_known_limit(p1b3: Profile) -> None:

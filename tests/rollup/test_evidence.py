@@ -73,7 +73,7 @@ def test_a_host_of_which_the_dump_holds_no_time_is_told(known: dict[str, float],
     notes = estimate(profile(**known), RunPlan("v100", draws=3, host=host)).notes
     texts = [note.text for note in notes if note.code == "host-absent"]
     shown = "2" if host == 2.0 else host
-    assert texts == [f"the dump holds no time of its host, so 'host {shown}' has none to take"] * said
+    assert texts == [f"the dump records no host time, so 'host {shown}' changes nothing"] * said
 
 
 @pytest.mark.parametrize(("time_s", "is_absent"), [(1e-3, False), (0.0, True)])
@@ -97,7 +97,7 @@ def test_launches_that_take_longer_than_the_processors_idle_time_are_told(idle_s
     default, carried = by_launches_and_by_idle_time(idle_s)
     (text,) = [note.text for note in default.notes if note.code == "dispatch-slower"] or [""]
     assert bool(default.step.total[0] > carried.step.total[0]) is said
-    assert text.endswith(f"the step would take {units.show(float(carried.step.total[0]), 's', 3)} only") is said
+    assert text.endswith(f"the step would take only {units.show(float(carried.step.total[0]), 's', 3)}") is said
     assert not any(note.code == "dispatch-slower" for note in carried.notes)
 
 
@@ -116,6 +116,6 @@ def test_a_step_that_is_mostly_launches_is_noted() -> None:
     (note,) = mostly_dispatch({"dispatch": 0.72, "carried": 0.28}, step, device)
     kernels = f"{100 * 42.5 / 45.75:.0f} %"
     assert (note.kind, note.details) == (
-        "left-open", f" (72 % of its critical path on toy; kernels alone take {kernels})"
+        "left-open", f" (launches: 72 % of the step on toy; kernels alone take {kernels})"
     )  # fmt: skip
-    assert "the same on every device" in note.headline
+    assert "on every device alike" in note.headline

@@ -198,7 +198,7 @@ def test_layers_of_which_nothing_ran_get_the_frameworks_launches_on_an_accelerat
     run, plan = np.ones(3), RunPlan("toy", draws=2)
     found = host_scenario(layers_profile(), None, GPU, plan, run, same_device=False)
     assert (found.name, found.dispatch_s, found.other_stack) == ("dispatch", DISPATCH_S["torch"][1], True)
-    assert "nothing ran, so that no host was profiled" in found.notes[0].text
+    assert "nothing ran, so no host was profiled" in found.notes[0].text
     own = host_scenario(layers_profile(), None, CPU, plan, run, same_device=False)
     assert (own.dispatch_s, own.other_stack) == (None, False)
     assert np.ptp(np.asarray(own.kernels)) > 0

@@ -126,7 +126,7 @@ def test_a_processors_power_is_less_certain() -> None:
         for name in ("v100-pcie-32gb", "epyc-7763")
     ]
     assert spreads[1] == pytest.approx(power.OTHER_KIND * spreads[0], rel=0.3)
-    assert "the power of epyc-7763 goes by coefficients of GPUs" in str(on("epyc-7763", PRODUCT).assumptions)
+    assert "the power of epyc-7763 is computed with coefficients of GPUs" in str(on("epyc-7763", PRODUCT).assumptions)
     assert "coefficients of GPUs" not in str(on("v100-pcie-32gb", PRODUCT).assumptions)
 
 

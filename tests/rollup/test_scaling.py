@@ -88,8 +88,8 @@ def test_a_node_is_filled_before_the_next_so_that_one_more_device_never_helps() 
 
 def test_spreads_say_why_loads_differ() -> None:
     assert str(EVEN) == (
-        "steps of devices differ by 2.5 % (0.5 to 10 %), and within a node by 1.5 % (0.5 to 6 %) for a shared host; "
-        "the slowest device sets the step"
+        "steps differ by 2.5 % (0.5 to 10 %) between devices, and by 1.5 % (0.5 to 6 %) within a node because of a "
+        "shared host; the slowest device sets the step"
     )
 
 

@@ -41,7 +41,7 @@ def test_what_is_known_of_the_sources_step() -> None:
 
 def test_a_step_that_ops_explain_little_of_is_told() -> None:
     (note,) = step.coverage_notes(profile(wall_step_s=2.0))
-    text = "toy: ops account for 50 % of the profiled step (1.00 s of 2.00 s), the host or waits for the rest"
+    text = "toy: ops account for 50 % of the profiled step (1.00 s of 2.00 s); the rest is host time or waits"
     assert note == Note("step-coverage-low", text, subject="toy", share=0.5)
     assert step.coverage_notes(profile(wall_step_s=1.25)) == ()  # 80 % are enough
     assert step.coverage_notes(profile()) == ()
@@ -50,7 +50,7 @@ def test_a_step_that_ops_explain_little_of_is_told() -> None:
 def test_ops_that_ran_at_once_explain_as_much_as_they_were_busy() -> None:
     (note,) = step.coverage_notes(profile(wall_step_s=2.0, busy_step_s=0.5))
     assert (
-        note.text == "toy: ops account for 25 % of the profiled step (500 ms of 2.00 s), the host or waits for the rest"
+        note.text == "toy: ops account for 25 % of the profiled step (500 ms of 2.00 s); the rest is host time or waits"
     )
 
 

@@ -168,7 +168,7 @@ def test_a_unit_that_makes_nearly_all_of_a_figure_is_noted(hours: int, mean: str
     units = f"  A: {{time_per_unit: {{old: 1 h, new: 1 h}}}}\n  B: {{time_per_unit: {{old: 2 h, new: {hours} h}}}}"
     notes = run_toy(tmp_path, units, f"{{mean: {mean}}}").foms["new"].notes
     assert [note.code for note in notes] == ["one-unit"] * noted
-    assert all(note.text.startswith("B makes 99 % of the figure of new") for note in notes)
+    assert all(note.text.startswith("B determines 99 % of the figure of new") for note in notes)
 
 
 @pytest.mark.parametrize("definition", ["{preset: jupiter}", "{preset: spec, level: worker}", "{level: worker}"])

@@ -332,7 +332,7 @@ def test_the_profile_of_a_rank_sends_its_own_messages_whatever_the_parameters(tm
     assert one["communication_s"]["mid"] == 0
     assert two["communication_s"]["mid"] > 0
     assert [row["global_batch"] for row in document["rows"]] == [16, 32, 128, 1024]
-    assert "the profile is that of one of 8 ranks" in document["notes"][0]
+    assert "the profile is of one of 8 ranks" in document["notes"][0]
 
 
 def test_a_copy_of_the_model_takes_the_ranks_that_it_took(tmp_path: Path) -> None:

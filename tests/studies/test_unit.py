@@ -105,13 +105,13 @@ def test_devices_of_one_training_wait_for_their_messages_and_the_slowest(tmp_pat
     assert inside.power_w is not None
     assert one.power_w is not None
     assert inside.power_w[0] < one.power_w[0], "a device that waits draws less"
-    assert any("8 devices, data: each copy is whole" in text for text in inside.assumptions)
+    assert any("8 devices, data: each copy holds all states" in text for text in inside.assumptions)
 
 
 def test_a_network_that_nothing_tells_is_said_to_be_assumed(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
     said = [estimated(tmp_path, {"nodes": 8, **network}, GROUPED).assumptions for network in ({}, SLOW)]
-    words = "nothing tells the network between nodes: 25 GB/s of each node are assumed, and drawn from 8.3 to 400 GB/s"
+    words = "the network between nodes is not known: 25 GB/s per node are assumed, drawn from 8.3 to 400 GB/s"
     assert [any(sentence.startswith(words) for sentence in sentences) for sentences in said] == [True, False]
 
 

@@ -59,10 +59,10 @@ def test_casts_of_the_weights_of_a_step() -> None:
     common = casts[["op_type", "operator", "op_class", "precision", "time_s"]].drop_duplicates()
     assert common.to_numpy().tolist() == [["cast", "cast", "elementwise", "fp32", 0.0]]
     assert told.splitlines() == [
-        "casts are added that move 2.304 kB a step: "
+        "casts add 2.304 kB of traffic a step: "
         "cast of weights of 64 elements, fp32 to bf16, cast of gradients of 64 elements, bf16 to fp32",
-        "casts of weights and gradients are those of 192 elements over all their uses, "
-        "by the dimensions of forward products and of biases' gradients",
+        "casts of weights and gradients cover 192 elements over all their uses, "
+        "counted from the dimensions of forward products and of biases' gradients",
     ]
 
 
@@ -98,7 +98,7 @@ def test_the_workload_file_tells_weights_beyond_those_of_products() -> None:
     others = casts.loc["cast of weights of 10 elements, fp32 to bf16"]
     assert others[["calls", "flop", "work_source"]].tolist() == [4, 40, "workload"]
     assert "104 elements" in told
-    assert told.endswith("by the dimensions of forward products and of biases' gradients and workload.yaml")
+    assert told.endswith("from the dimensions of forward products and of biases' gradients and workload.yaml")
 
 
 def test_there_are_no_more_weights_than_the_file_says_where_the_first_cast_is_kept() -> None:
@@ -113,15 +113,13 @@ def test_there_are_no_more_weights_than_the_file_says_where_the_first_cast_is_ke
 def test_nothing_tells_the_weights_of_a_step_without_products() -> None:
     casts, told = cast(work_of({**SOFTMAX, "phase": "backward"}))
     assert casts.empty
-    assert (
-        told == "casts of weights and gradients are free: neither workload.yaml nor a forward product tells the weights"
-    )
+    assert told == "casts of weights and gradients take no time: neither workload.yaml nor a product gives their number"
 
 
 def test_a_step_that_does_not_train_has_its_weights_cast_beforehand() -> None:
     casts, told = cast(work_of(FORWARD))
     assert casts.empty
-    assert told == "no op is known to be of a backward pass or an update, so weights are taken to be cast beforehand"
+    assert told == "no op of a backward pass or an update is known, so weights are taken to be cast beforehand"
 
 
 def test_operands_are_cast_to_a_format_narrower_than_they_are_stored_in() -> None:
@@ -153,8 +151,8 @@ def test_on_the_way_back_casts_are_gone_and_all_else_stays() -> None:
         assert found[name].fillna(-1).tolist() == expected.tolist()
     assert found["intensity"].isna().tolist() == gone
     assert [note.text for note in notes] == [
-        "3 casts between formats are gone",
-        "updates and what else the profile has in fp32 stay as they are",
+        "3 casts between formats are dropped",
+        "updates and all else that the profile has in fp32 stay as they are",
     ]
     assert {note.code for note in notes} == {"casts"}
 
@@ -162,7 +160,7 @@ def test_on_the_way_back_casts_are_gone_and_all_else_stays() -> None:
 def test_where_no_cast_is_found_none_is_said_to_be_gone() -> None:
     found, (note,) = remove_casts(work_of(FORWARD))
     assert found["bytes"].tolist() == work_of(FORWARD)["bytes"].tolist()
-    assert "gone" not in note.text
+    assert "dropped" not in note.text
 
 
 @pytest.mark.parametrize("already", [[], [0]])

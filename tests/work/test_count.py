@@ -80,7 +80,7 @@ def test_the_order_of_rows_does_not_matter(p1b3: object) -> None:
 def test_forward_products_that_never_ran_are_a_warning() -> None:
     ops = make_ops({"op_type": "MatMul", "shapes": "-1x50;50x20", "calls": 0}, {"op_type": "Relu", "shapes": "-1x20"})
     _, warnings = unpacked(count_work(ops, BATCH))
-    assert "never ran" in str(warnings)
+    assert "have no time of their own" in str(warnings)
 
 
 def test_an_unknown_class_is_refused() -> None:
@@ -136,7 +136,9 @@ def test_work_without_shapes_is_a_warning() -> None:
 
 def test_an_unstated_precision_gives_a_note() -> None:
     ops = make_ops({"op_type": "MatMul", "m": 2, "n": 3, "k": 4})
-    assert "tells no precision of 1 products: fp32 is taken" in str(unpacked(count_work(ops, Workload(name="toy")))[1])
+    assert "states no precision for 1 products: fp32 is taken" in str(
+        unpacked(count_work(ops, Workload(name="toy")))[1]
+    )
     assert unpacked(count_work(ops, Workload(name="toy", precision="fp32")))[1] == ()
     assert unpacked(count_work(ops.assign(precision="bf16"), Workload(name="toy")))[1] == ()
 
@@ -145,7 +147,7 @@ def test_memory_bound_ops_of_unstated_precision_give_an_assumption() -> None:
     ops = make_ops({"op_type": "Relu", "shapes": "900x1000"})
     (note,) = count_work(ops, Workload(name="toy")).notes
     assert (note.code, note.kind) == ("precision-default", "assumption")
-    assert note.text.startswith("the dump tells no precision of 1 memory-bound ops: fp32 is taken")
+    assert note.text.startswith("the dump states no precision for 1 memory-bound ops: fp32 is taken")
     assert count_work(ops.assign(precision="fp32"), Workload(name="toy")).notes == ()
     assert count_work(ops, Workload(name="toy", precision="fp32")).notes == ()
 

@@ -79,7 +79,7 @@ def test_a_forward_product_of_the_run_settles_which_reading_is_meant() -> None:
     assert work["m"].isna().tolist() == [True, False]
     assert note == Note(
         "ambiguous-product",
-        "1 matrix products have shapes that no single reading fits (100x50;100x50)",
+        "1 matrix products have shapes that give no unique m, n, k (100x50;100x50)",
         subject="100x50;100x50",
     )
 
@@ -93,7 +93,7 @@ def test_the_batch_size_is_asked_for_where_it_would_help(shapes: str, batch: int
     _, (note, *_) = counted({"op_type": "MatMul", "shapes": shapes}, workload=workload)
     hint = "; give the batch size: --batch, or batch_size in workload.yaml"
     assert note.code == "ambiguous-product"
-    assert note.text.endswith(f"no single reading fits ({shapes}){hint if hinted else ''}")
+    assert note.text.endswith(f"give no unique m, n, k ({shapes}){hint if hinted else ''}")
 
 
 def test_two_matrices_that_do_not_multiply_are_refused() -> None:
@@ -121,7 +121,8 @@ def test_forward_products_that_never_ran_are_told() -> None:
     _, (note,) = counted(forward, forward, {**forward, "calls": 1}, {**forward, "shapes": "8x16;8x4"})
     assert note == Note(
         "product-booked-elsewhere",
-        "2 forward matrix products never ran: a fused kernel books their time on another op, such as Relu",
+        "2 forward matrix products have no time of their own: a fused kernel ran them, and the profiler booked it on "
+        "another op, such as Relu",
     )
 
 

@@ -163,7 +163,7 @@ def test_rows_summed_by_op_type_are_not_fused() -> None:
     _, _, saved, (warning,) = fused({**BIAS, "op": "BiasAdd 100x50;50"}, {**RELU, "op": "Relu"})
     assert saved.ops == 0
     assert "2 element-wise rows are not fused" in warning
-    assert "sums over alike ops" in warning
+    assert "each row sums up like ops" in warning
 
 
 ELEMENTWISE = st.sampled_from([BIAS, RELU, MUL, op("Sum", "100x50;1", "100"), op("Relu", "50x100", "50x100")])

@@ -103,7 +103,7 @@ def test_layers_of_unknown_sizes_stay_with_a_note() -> None:
     assert not found.changed
     both = join_layers(count_work(make_ops(projected, part, *OPS), TOY).work, by_library=True)
     assert [note.code for note in both.notes] == ["layers-joined", "layers-apart"]
-    assert both.notes[0].text.startswith("9 ops of recurrent layers, attention or dropout are 8 of")
+    assert both.notes[0].text.startswith("9 ops of recurrent layers, attention or dropout become 8 of")
     assert both.work["calls"].tolist()[:2] == [3, 6]
 
 

@@ -36,7 +36,7 @@ def test_the_passes_of_a_layer_complete_each_other() -> None:
     assert work["flop"].tolist() == [FLOP] * 3
     assert work["pass"].tolist() == ["forward", "grad_weights", "grad_input"]
     assert work[["stride_h", "stride_w"]].to_numpy().tolist() == [[2, 2]] * 3
-    assert "3 convolutions (such as conv/Conv2D) state not all of their sizes" in str(notes)
+    assert "3 convolutions (such as conv/Conv2D) do not state all their sizes" in str(notes)
 
 
 def test_one_gradient_is_enough() -> None:

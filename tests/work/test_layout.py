@@ -94,7 +94,7 @@ def test_layout_none_changes_nothing() -> None:
 def test_notes_state_added_and_unknown_transposes() -> None:
     rows, (added, missing) = added_transposes(FUSED, POOL, {"op_type": "AvgPool", "output_shapes": "8x10x15x4"})
     assert len(rows) == 2
-    assert added.startswith("the target's library is taken to have channels first: 2 convolutions and pools")
+    assert added.startswith("the target's library is taken to need channels first: 2 convolutions and pools")
     assert missing.startswith("1 convolutions and pools have no shapes")
 
 

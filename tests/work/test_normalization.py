@@ -127,7 +127,7 @@ def test_a_librarys_normalization_narrows_without_casts() -> None:
     assert not narrow["op"].str.contains("bn.*cast").any()
     (note,) = merged.notes
     assert note.code == "normalization-merged"
-    assert note.text.startswith("5 ops of batch normalizations are part of 2 kernels")
+    assert note.text.startswith("5 ops of batch normalizations become 2 kernels")
 
 
 def test_the_profiles_shapes_tell_a_layers_ops_at_any_batch() -> None:

@@ -54,7 +54,7 @@ def test_casts_of_weights_gradients_and_around_fp32_ops() -> None:
     assert list(casts["calls"].iloc[:2]) == [1, 1]
     assert (casts["time_s"] == 0).all()
     assert (casts["precision"] == "fp32").all()
-    assert "64 elements over all their uses, by the dimensions of forward products" in str(notes)
+    assert "64 elements over all their uses, counted from the dimensions of forward products" in str(notes)
 
 
 def test_the_largest_casts_are_named() -> None:
@@ -229,7 +229,7 @@ def test_from_bf16_to_fp32_casts_between_formats_are_removed() -> None:
     assert list(rows["calls"].fillna(1.0).iloc[1:]) == [0, 1, 0, 1]
     assert list(rows["bytes"].iloc[1:]) == [0, 32 * 8, 0, 32 * 6]  # the last has nothing in fp64 any more
     assert (rows["time_s"] == 1e-3).all()  # as they ran on the source
-    assert "2 casts between formats are gone" in str(notes)
+    assert "2 casts between formats are dropped" in str(notes)
 
 
 def test_products_that_are_narrow_already_have_their_casts() -> None:
@@ -253,13 +253,13 @@ def test_formats_with_the_range_of_fp32_need_no_loss_scaling(to: str, left: floa
 
 def test_loss_scaling_that_is_not_added_is_noted() -> None:
     narrow: list[Row] = [{**row, "precision": "bf16"} for row in (FORWARD, BACKWARD)]
-    assert any("no ops of loss scaling are added" in note for note in convert(*narrow, UPDATE, to="fp16")[2])
+    assert any("loss scaling: its ops are not added" in note for note in convert(*narrow, UPDATE, to="fp16")[2])
     assert not any("loss scaling" in note for note in convert(*STEP, to="fp16")[2])  # its casts hold it
 
 
 def test_a_step_given_as_layers_may_also_be_held_in_the_narrow_format() -> None:
     of_layers = [{**row, "time_s": 0.0} for row in STEP]
-    assert any("'precision: bf16' in layers.yaml is another" in note for note in convert(*of_layers)[2])
+    assert any("'precision: bf16' in layers.yaml instead holds" in note for note in convert(*of_layers)[2])
     assert not any("layers.yaml" in note for note in convert(*STEP)[2])
 
 
@@ -267,7 +267,7 @@ def test_only_casts_between_mixed_formats_are_removed() -> None:
     cast: Row = {"op_type": "Cast", "shapes": "8x4", "output_shapes": "8x4", "phase": "forward"}
     rows, _, notes = convert(FORWARD, cast, to="fp64")
     assert rows["bytes"].iloc[1] > 0
-    assert not any("gone" in sentence for sentence in notes)
+    assert not any("dropped" in sentence for sentence in notes)
 
 
 def test_a_copy_between_formats_is_a_cast() -> None:
@@ -275,8 +275,8 @@ def test_a_copy_between_formats_is_a_cast() -> None:
     product: Row = {**FORWARD, "precision": "bf16"}
     rows, _, notes = convert(product, copy, {**copy, "attributes": "from=bf16;to=fp32"}, to="fp32")
     assert list(rows["bytes"].iloc[1:]) == [32 * 8, 0]
-    assert "1 casts between formats are gone" in notes
-    assert not any("gone" in sentence for sentence in convert(product, to="fp32")[2])
+    assert "1 casts between formats are dropped" in notes
+    assert not any("dropped" in sentence for sentence in convert(product, to="fp32")[2])
 
 
 @pytest.mark.parametrize(("dump_says", "of_unknown_format"), [("fp32", 8), ("bf16", 4), (None, 8)])

@@ -105,7 +105,7 @@ def test_a_layer_as_wide_as_the_batch() -> None:
     sized, notes, _ = unpacked_by_kind(rebatch(work, workload, 200))
     rebatched = {(row.trans_a, row.trans_b): (row.m, row.n, row.k) for row in sized[layer].itertuples()}
     assert rebatched == {("n", "n"): (200, 50, 100), ("n", "t"): (200, 100, 50), ("t", "n"): (100, 50, 200)}
-    assert any("in which the batch and a weight are alike" in sentence for sentence in notes)
+    assert any("a size that may be the batch or a weight's" in sentence for sentence in notes)
 
 
 def test_time_steps_flattened_rows_and_temporaries() -> None:
@@ -151,7 +151,7 @@ def test_ops_without_dimensions_are_kept_with_a_note() -> None:
     assert sized["growth"].fillna(1).tolist() == [1, 1, 4, 4, 1]
     assert_frame_equal(sized.loc[:1], work.loc[:1])
     assert warnings == (
-        "2 op(s), 40.0 % of the source's time, keep their work and time, as nothing tells how they go with the batch",
+        "2 op(s), 40.0 % of the source's time, keep their work and time: how they depend on the batch is not known",
     )
     assert notes[1].startswith("2 op(s), 40.0 % of the source's time, have no model")
 
@@ -221,8 +221,8 @@ def test_each_note_has_its_code_and_its_share_of_the_time() -> None:
     assert [note.code for note in notes] == ["rebatched", "rebatch-ambiguous", "rebatch-unmodelled", "rebatch-unknown"]
     assert [note.share for note in notes] == pytest.approx([0, 0.25, 0.25, 0.25])
     assert notes[0].text == (
-        "the step is that of batch 32, from a profile of batch 8: 2 op(s) go with it; "
-        "weights, their updates, and what host and idle time there was stay"
+        "the step is of batch 32, from a profile of batch 8: 2 op(s) scale with it; "
+        "weights, their updates, and host and idle time stay"
     )
 
 

@@ -42,7 +42,7 @@ def test_inference_keeps_the_forward_pass_without_dropout_and_loss() -> None:
     assert list(forward.ops) == list(training().ops)
     assert forward.workload.mode == "inference"
     assert (forward.wall_step_s, forward.busy_step_s) == (16.0, 4.0)
-    assert "40.0 % of its ops' time" in notes[0].text
+    assert "40.0 % of its op time" in notes[0].text
     assert "3 op(s) of gradients" in notes[0].text
     assert "3 of dropout, loss and batch statistics" in notes[0].text
 

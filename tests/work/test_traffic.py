@@ -127,7 +127,7 @@ def test_kernels_that_help_a_product_do_not_have_its_shapes() -> None:
     assert work["op_class"].iloc[0] == "reduction"
     assert pd.isna(work["bytes"].iloc[0])
     assert (
-        "1 memory-bound ops, 100.0 % of the time, have no shapes that tell their traffic (such as op0)" in warnings[0]
+        "1 memory-bound ops, 100.0 % of the time, have no shapes that give their traffic (such as op0)" in warnings[0]
     )
 
 

@@ -35,8 +35,8 @@ def announcements(*specs: DeviceSpec | SystemSpec | None) -> tuple[Note, ...]:
     return tuple(
         Note(
             "announced",
-            f"{spec.name} is announced: its numbers are those of an announcement, not of what was delivered, and are "
-            f"taken within {100 * UNCERTAINTY:g} % where its file states no uncertainty",
+            f"{spec.name} is announced: its numbers may change until delivery, and are taken within "
+            f"{100 * UNCERTAINTY:g} % where its file states no uncertainty",
             subject=spec.name,
         )
         for spec in specs
