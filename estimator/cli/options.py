@@ -80,18 +80,18 @@ Layout = Annotated[
         help=(
             "Transposes of images that the target's library adds. auto: as the framework does; none; channels-last: "
             "around convolutions of PyTorch on matrix units; channels-first: around fp32 convolutions and pools on "
-            "images with channels last; converted: of these, 1D ones only."
+            "images with channels last; converted: the same for 1D ones only."
         ),
     ),
 ]
 HOST_HELP = (
-    "What the target's host does: none (kernels alone); profile (what the profile's host did; for a processor, the "
-    "time in which none of its ops ran); or a factor on the default, such as 0.5.  [default: profile; from a "
-    "processor to an accelerator, the framework's launches]"
+    "What the target's host does: none (kernels alone); profile (as the profile's host did; for a processor, its idle "
+    "time); or a factor on the default, such as 0.5.  [default: profile; from a processor to an accelerator, the "
+    "framework's launches]"
 )
 INPUT_HELP = (
-    "Time in which input is read: carried (as profiled, in turn with the rest), overlapped (during the step before; "
-    "the longer of the two counts), or none.  [default: carried; with --host none, none]"
+    "Input time: carried (as profiled, in sequence with the rest), overlapped (read during the step before; the longer "
+    "of the two counts), or none.  [default: carried; with --host none, none]"
 )
 Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
@@ -122,9 +122,9 @@ PARALLEL_HELP = (
     "How the training is divided: data (gradients are all-reduced), zero1, zero2, zero3 or fsdp (the optimizer's "
     "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at "
     "once). gradients=fp16 or bf16 sends gradients in that format, top=1% only the largest ones. Models given as "
-    "layers also take tensor=N (parts of each product), with sequence (the parts share the tokens of other ops); "
-    "pipeline=N (stages of blocks), with interleave=N (runs of blocks of each stage); or experts=N (copies that share "
-    "the experts)."
+    "layers also take tensor=N (parts of each product), with sequence (the parts also share the tokens of norms and "
+    "dropouts); pipeline=N (stages of blocks), with interleave=N (runs of blocks per stage); or experts=N (copies that "
+    "share the experts)."
 )
 Parallel = Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)]
 Parallels = Annotated[

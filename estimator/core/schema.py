@@ -40,13 +40,13 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "measured": "the very shape was timed on the target: calls × that time × its step factor, 1 where unknown; or "
     "the profile was taken on it: the profiled time",
     "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
-    "scaled": "the model's time × the share by which the target's few measured ops of other shapes are off it",
-    "transferred": "the model's time × what the source's step made of the op's isolated time (one library timed both, "
-    "or both run kernels of one vendor)",
+    "scaled": "the model's time × the ratio of measured to modelled time of the target's few ops of other shapes",
+    "transferred": "the model's time × the source's ratio of the time in the step to the time by itself (one library "
+    "timed both, or both run kernels of one vendor)",
     "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",
     "proportional": "no usable shapes: the source's time × a ratio of the devices' rates, or that of the modelled ops",
     "dispatch": "no op's time: waits for launches, at a pace that is assumed for the target's framework",
-    "carried": "the source's own host or input time, scaled or as uncertain as the scenario of another host takes it",
+    "carried": "the source's own host or input time, scaled or widened for another host",
     "unchanged": "the source's own time: host and input time",
     "none": "no time: the scenario of the host or of input leaves it out",
 }
@@ -251,7 +251,7 @@ GEMM_COLUMNS = (
 )
 CONV_COLUMNS = (
     Column("conv_n", "integer", "images in one call", above=0),
-    Column("conv_c", "integer", "input channels; alone, those that bias_add and sums have a number for", above=0),
+    Column("conv_c", "integer", "input channels; given alone, the channels of bias_add and channel sums", above=0),
     Column("conv_h", "integer", "input height", above=0),
     Column("conv_w", "integer", "input width", above=0),
     Column("conv_k", "integer", "output channels", above=0),
@@ -285,7 +285,7 @@ RECURRENT_COLUMNS = (
     Column(
         "input_width",
         "integer",
-        "width of the input that a recurrent layer multiplies with weights, as DeepBench's does not",
+        "width of the input, where a recurrent layer multiplies it with weights (DeepBench's does not)",
         minimum=0,
         default=0,
     ),
@@ -294,7 +294,7 @@ OPERATOR = Column("operator", "text", "what the op computes, one of core/operato
 RANKS = (
     Column("ranks", "integer", "devices that take part in a collective", above=0),
     Column("ranks_per_node", "integer", "of these, devices of one node; as many as a node has where missing", above=0),
-    Column("groups_at_once", "integer", "such collectives that share a node's way to others", above=0, default=1),
+    Column("groups_at_once", "integer", "collectives at once that share a node's network", above=0, default=1),
 )
 BYTES_OF_OP = (
     "traffic of a memory-bound op; of a collective the message: what a rank reduces, sends, or has gathered at last"
@@ -319,7 +319,7 @@ OPS = Table(
         Column("shapes", "text", "operand shapes, '100x50;50x1'; -1 is an unknown dimension, 1/3 a share of the first"),
         Column("output_shapes", "text", "result shapes, written alike"),
         Column(
-            "inputs", "text", "ops and variables whose results it takes, 'a;b', or 'a:1' for later results, if known"
+            "inputs", "text", "ops and variables whose results it reads, 'a;b', or 'a:1' for later results, if known"
         ),
         Column("attributes", "text", "what shapes do not tell, 'strides=2x2;padding=SAME;layout=NHWC'"),
         Column("calls", "number", "how often the op ran in one step", "1/step", minimum=0, default=1),
@@ -442,11 +442,11 @@ TIMELINE = Table(
         Column("lane", "text", "stream of a device, or thread of a host", required=True),
         Column("start_s", "number", "start since the host began the step", "s", required=True),
         Column("duration_s", "number", "duration", "s", required=True, minimum=0),
-        Column("launch_s", "number", "when the host launched it; missing where nobody did", "s"),
+        Column("launch_s", "number", "when the host launched it; missing where it was not launched", "s"),
         Column("after", "integer", "row of TIMELINE that had to end first", minimum=0),
-        Column("delay_s", "number", "from its launch to its start, at the least", "s", minimum=0, default=0),
+        Column("delay_s", "number", "least time from its launch to its start", "s", minimum=0, default=0),
         Column(
-            "lag_s", "number", "what nothing else explains of its wait before it started", "s", minimum=0, default=0
+            "lag_s", "number", "part of its wait before its start that nothing else explains", "s", minimum=0, default=0
         ),
     ),
 )

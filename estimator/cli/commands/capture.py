@@ -18,26 +18,26 @@ def capture(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Your file, or a shipped workload.", **PROFILES)],
     output: Annotated[Path, typer.Option("-o", metavar="DIR", help="A new folder.")],
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs to time without the profiler.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Or steps to time without it.  [default: 30]")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps to time instead of epochs.  [default: 30]")] = None,
     warmup: Annotated[int, typer.Option(min=0, help="Steps before those, left out.")] = 5,
-    profiled: Annotated[int, typer.Option(min=1, help="Steps to profile after those, twice.")] = 5,
+    profiled: Annotated[int, typer.Option(min=1, help="Steps to profile after the timed ones, twice.")] = 5,
     batch: Annotated[int | None, typer.Option(min=1, help="Batch size, where the file does not say.")] = None,
     scale: Annotated[float, typer.Option(min=1e-3, help="Size of the model over its full size.")] = 1.0,
     mode: Annotated[Mode, typer.Option(help="inference: the forward pass alone.")] = "training",
     format_: Annotated[
-        DumpFormat, typer.Option("--format", help="xplane: as you run it; tfprof: in a session.")
+        DumpFormat, typer.Option("--format", help="xplane: the run as it is; tfprof: in a TensorFlow 1 session.")
     ] = "xplane",
     verbose: Annotated[bool, typer.Option("--verbose", help="Show what TensorFlow writes.")] = False,
     as_json: Json = False,
 ) -> None:
     """Profile a Keras training run (extra: tensorflow).
 
-    What is written is the dump, and all that it lacks.
+    It writes the dump, and the facts that a dump lacks.
 
-    MODEL defines build() or model, a compiled Keras model, and may define data(), giving (x, y) or a tf.data.Dataset,
-    else it gets noise; or train_step(batch), and batches(), giving an iterable. BATCH_SIZE, SAMPLES and EPOCHS, or
-    workload.yaml beside it, may say more. --scale takes build(scale=1.0): widths of dense layers and lengths of inputs
-    shrink.
+    MODEL defines build() or model, a compiled Keras model. It may define data(), which gives (x, y) or a
+    tf.data.Dataset; without it the input is noise. Or MODEL defines train_step(batch) and batches(), which gives an
+    iterable. BATCH_SIZE, SAMPLES and EPOCHS, or workload.yaml beside it, may say more. --scale needs build(scale=1.0),
+    which shrinks widths of dense layers and lengths of inputs.
     """
     from estimator.cli import terminal
     from estimator.cli.render.capture import render_capture

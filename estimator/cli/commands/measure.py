@@ -39,7 +39,7 @@ ShapesFile = Annotated[Path | None, typer.Option("--shapes", metavar="CSV", help
 Profiles = Annotated[
     list[str] | None, typer.Option("--profile", help="Measure what a profile needs; repeatable.", **PROFILES)
 ]
-KIT_HELP = "Write a kit for others instead of measuring; without shapes or profiles, 40 products that calibrate."
+KIT_HELP = "Write a kit for others instead of measuring; without shapes or profiles it has 40 products."
 Kit = Annotated[Path | None, typer.Option(metavar="DIR", help=KIT_HELP)]
 
 
@@ -55,14 +55,14 @@ def measure(
     device: Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="auto: a GPU where there is one.")] = "auto",
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; one for each core by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small sweep, within a minute.")] = False,
-    relative_error: Annotated[str, typer.Option(help="Repeat until the median is known so well.")] = "2 %",
+    relative_error: Annotated[str, typer.Option(help="Repeat until the median is known to this error.")] = "2 %",
     budget: Annotated[str | None, typer.Option(help="Time for all shapes.  [default: 10 min]")] = None,
     all_reduce: Annotated[int | None, typer.Option(min=2, metavar="N", help="Add all-reduce of N processes.")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure this machine, or write a kit to measure others.
 
-    It times products, convolutions, bandwidth and launches. What it writes is a target at once.
+    It times products, convolutions, bandwidth and launches. It writes a device that can be a target at once.
 
     Without --shapes, --profile or --deepbench it runs a sweep in DeepBench's manner. Ctrl-C keeps what is measured:
     the same command goes on from there.

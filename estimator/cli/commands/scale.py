@@ -36,12 +36,12 @@ Example: estimator scale vgg16 --system summit --devices 6 96 --batch 32 --paral
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Numbers of devices, such as 1 8 64.  [default: powers of two and the whole machine]"
 BATCH_HELP = (
-    "Samples in a step: for weak scaling those of one device, or of one copy of a divided model; for strong scaling "
-    "those of all.  [default: as profiled]"
+    "Samples in a step: for weak scaling of one device, or of one copy of a divided model; for strong scaling of all "
+    "devices.  [default: as profiled]"
 )
 TIMED_HELP = (
     "CSV of timed steps of this machine, which correct all predictions. Columns: devices, step_s and, where the batch "
-    "differs, local_batch or global_batch; rows of another 'parallel' are left out. With one --parallel."
+    "differs, local_batch or global_batch; rows of another 'parallel' are left out. Needs a single --parallel."
 )
 
 

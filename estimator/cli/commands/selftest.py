@@ -22,9 +22,7 @@ Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTIN
 REPEATS_HELP = "Runs of each step: half to predict from, half as truth.  [default: 12, with --quick 4]"
 RunsFolder = Annotated[
     Path | None,
-    typer.Option(
-        "-o", metavar="DIR", help="Keep all runs here; they are not run again, but for a run that was cut off."
-    ),
+    typer.Option("-o", metavar="DIR", help="Keep all runs here; a later call repeats only a run that was cut off."),
 ]
 
 
@@ -38,11 +36,11 @@ def selftest(
 ) -> None:
     """Check the whole chain against real runs on this machine.
 
-    It profiles in one setting, predicts another, runs it, and compares (extra: tensorflow; Linux). One core or two,
-    with less or more of the processor's instructions, are devices of their own. In each, products, convolutions, pools
-    and streams are measured, never a workload; every setting is predicted from every other one. The error is shown
-    beside the noise floor: how far two sets of runs of the same step are from each other. It takes about 40 minutes,
-    with --quick a few; run nothing else meanwhile.
+    It profiles in one setting, predicts another, runs it, and compares (extra: tensorflow; Linux). A setting is one
+    core or two, with fewer or more of the processor's instructions, and counts as a device. In each setting it
+    measures products, convolutions, pools and streams, never a workload. It predicts every setting from every other
+    one. The error is shown beside the noise floor, the difference between two sets of runs of the same step. It takes
+    about 40 minutes, with --quick a few; run nothing else meanwhile.
     """
     import tempfile
 
