@@ -57,7 +57,7 @@ def warn_of_ops_outside_steps(profile: Profile) -> Profile:
     busy, wall = profile.busy_step_s, profile.wall_step_s
     if not busy or not wall or busy <= (1 + SLACK) * wall:
         return profile
-    warning = f"the ops take {busy:.3g} s a step, its steps last {wall:.3g} s: some ran outside of these"
+    warning = f"the ops take {busy:.3g} s a step, but a step lasts {wall:.3g} s: some ops ran outside the steps"
     return dataclasses.replace(profile, warnings=(*profile.warnings, warning))
 
 
@@ -79,7 +79,8 @@ def remove_profiler_overhead(profile: Profile, wall_step_s: float | None) -> Pro
     if busy <= wall_step_s:
         return profile
     scale = wall_step_s / busy
-    warning = f"the ops took {busy:.3g} s of a step that takes {wall_step_s:.3g} s unprofiled: scaled by {scale:.3f}"
+    without = f"{wall_step_s:.3g} s without the profiler"
+    warning = f"the ops took {busy:.3g} s a step, but a step takes {without}: their times are scaled by {scale:.3f}"
     return dataclasses.replace(_scaled(profile, busy, scale), warnings=(*profile.warnings, warning))
 
 

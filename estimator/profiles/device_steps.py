@@ -16,7 +16,7 @@ from estimator.core.units import percent
 from estimator.profiles.columns import UNKNOWN
 from estimator.profiles.events import LAST
 
-OUTSIDE = "{share} of the ops' time lies outside the steps, or was launched before the trace began: it is left out"
+OUTSIDE = "{share} of the ops' time lies outside the steps, or was launched before the trace began, and is left out"
 WARNING_SHARE = 0.01  # of the ops' time
 BUSY_DEVICE = 0.8  # busy share of the device's own step from which on the device sets the step
 FALLS_BEHIND = 0.05  # so does a device that falls behind the host by this share of the steps

@@ -137,7 +137,7 @@ def covered(runs: npt.ArrayLike) -> int:
 def crossing_warnings(total: Tally) -> tuple[str, ...]:
     """A warning where events end after their parent."""
     count = total.crossing
-    return (f"{count} ops outlast the op around them; their time is cut off at its end",) if count else ()
+    return (f"{count} ops end after the op that contains them; their time is cut off at its end",) if count else ()
 
 
 class _Nest:

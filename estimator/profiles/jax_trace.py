@@ -35,7 +35,7 @@ VIEWS = False
 KNOWN_HEAD = re.compile(rb'"highres-ticks"|"hlo_(op|module)"\s*:')
 MOST_EVENTS = 1_000_000  # at this number the tool cuts off a trace
 NO_SHAPES = "this trace has no operand shapes: read the XPlane that was written with it"
-CUT_OFF = f"the trace has {MOST_EVENTS} events, at which its tool cuts off: later steps may be missing"
+CUT_OFF = f"the trace has {MOST_EVENTS} events, the limit of its tool: later steps may be missing"
 UNNAMED = "unnamed"
 
 

@@ -21,7 +21,7 @@ RANK_COLUMNS = ("rank", "placement", "stream", "places")  # differ between ranks
 def device_warnings(computing: int, left_out: Sequence[str]) -> Iterator[str]:
     """A warning where a process ran several devices: of how many the step is the mean, and which it leaves out."""
     if computing > 1 or left_out:
-        mean = f"the mean over {computing} devices" if computing > 1 else "that of one device"
+        mean = f"the mean over {computing} devices" if computing > 1 else "the step of one device"
         rest = f"; left out: {', '.join(left_out)}, which {LITTLE}" if left_out else ""
         yield f"the step is {mean} of this process{rest}"
 

@@ -43,7 +43,7 @@ from estimator.work.messages import RecordedRanks
 from estimator.work.on_target import ranks_of
 from estimator.work.weights import updates
 
-POWER = "power is that of the devices and of their nodes; a device that waits draws its idle power"
+POWER = "power includes the devices and the rest of their nodes; a device that waits draws its idle power"
 STAGES = "memory is that of the first or the last stage, whichever needs more"
 
 

@@ -27,7 +27,7 @@ LITTLE_GAIN = 0.1  # gain in throughput per doubling of the batch below which it
 ROUNDING = {"floor": epoch.steps_per_epoch_floor, "ceil": epoch.steps_per_epoch_ceil}
 ACCURACY = (
     "throughput is not time to accuracy: a larger batch raises samples per second, but may need more epochs for the "
-    "same accuracy or never reach it (DAWNBench, Coleman et al. 2017), and no profile tells that"
+    "same accuracy or never reach it (DAWNBench, Coleman et al. 2017), and no profile can show that"
 )
 MEMORY = "batches that the memory of a device cannot hold are left out; 'estimator memory' lists what a batch holds"
 

@@ -45,7 +45,7 @@ def test_a_dump_whose_updates_bound_its_steps_holds_as_many_steps_as_updates() -
 def test_ops_busy_for_longer_than_their_steps_give_a_warning() -> None:
     assert canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.01)).warnings == ()
     (warning,) = canonical.warn_of_ops_outside_steps(profile(wall_step_s=1.0, busy_step_s=1.1)).warnings
-    assert "1.1 s a step, its steps last 1 s" in warning
+    assert "1.1 s a step, but a step lasts 1 s" in warning
 
 
 @pytest.mark.parametrize("places", ["a;b", "1.5", ";", "1;1", "-1", "9" * 20, "1;1@2", "1;1f", "1@", "@2", "f"])

@@ -123,7 +123,7 @@ def _part_warnings(module: str) -> Iterator[str]:
             device = _read(DeviceSpec, path) if named else None
             if device and device.part_of and device.part_of.device == module:
                 parts = f"{module} is a module of {device.part_of.parts} {device.name}"
-                yield f"{parts}, each of which a program sees as a device; name that one, unless yours uses all as one"
+                yield f"{parts}; programs see each part as a device: name the part, unless yours uses the module as one"
 
 
 def catalogue_for_lints(spec: type[Spec], folder: Path | None = None) -> lints.Catalogue:

@@ -169,7 +169,7 @@ def _unnamed_kernels(trace: Trace, nest: Nesting) -> Iterator[str]:
 def _crossing(nest: Nesting) -> Iterator[str]:
     """A warning about ops that were cut off at the end of the op around them."""
     if nest.crossing:
-        yield f"{nest.crossing} of the host's ops end after the op around them: they count as launched inside it"
+        yield f"{nest.crossing} of the host's ops end after the op that contains them: they count as launched inside it"
 
 
 def _rank(trace: Trace) -> int | None:

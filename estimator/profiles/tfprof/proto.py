@@ -179,7 +179,7 @@ def _launch_warnings(profile: Any, step_count: int) -> Iterator[str]:
     launch_us = sum(_total_us(exec_.cpu_execs.values()) for exec_ in execs if exec_.accelerator_execs)
     if launch_us:
         time = f"{launch_us / 1e3 / step_count:.3g} ms"
-        yield f"the host's time of launching kernels, {time}, is left out: it runs beside them"
+        yield f"the host's time of launching kernels, {time}, is left out: it overlaps with them"
     bare = {device for exec_ in execs if not exec_.accelerator_execs for device in exec_.cpu_execs}
     on_gpu = sorted(device for device in bare if names.is_launch_device(device))
     if on_gpu and not launch_us:

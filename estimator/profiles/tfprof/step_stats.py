@@ -129,7 +129,7 @@ class _Step:
         if bare:
             yield f"{min(bare)} has no stream beside it: its times may be those of launching kernels alone"
         elif len(self.counted) < len(self.events):
-            yield "the host's time of launching kernels is left out: it runs beside them"
+            yield "the host's time of launching kernels is left out: it overlaps with them"
 
     def _row(self, op: str, ran: Sequence[Event], runs: Sequence[Event]) -> dict[str, object]:
         longest = max(ran, key=lambda event: event.duration)

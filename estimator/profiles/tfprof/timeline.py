@@ -84,7 +84,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     )
     ops = phases.fill(canonical.to_ops(ops.drop(columns="place"), where))
     start, end = min(event.start for event in op_events), max(event.start + event.duration for event in op_events)
-    launch_warnings = ("the host's time of launching kernels is left out: it runs beside them",)
+    launch_warnings = ("the host's time of launching kernels is left out: it overlaps with them",)
     return Profile(
         ops=ops,
         workload=names.as_profiled(workload, ops),

@@ -110,10 +110,10 @@ def test_the_kernel_comes_from_args(tmp_path: Path) -> None:
 
 def test_crossing_ops_give_a_warning(tmp_path: Path) -> None:
     crossing = [op("a", "Add", 0, 10), op("b", "Mul", 5, 10)]
-    assert any("1 ops outlast" in warning for warning in read(tmp_path, crossing).warnings)
+    assert any("1 ops end after" in warning for warning in read(tmp_path, crossing).warnings)
     tree = [process(1, "Scope:1"), scope("a", 1, 0, 10), scope("b", 1, 5, 10)]
-    assert any("1 ops outlast" in warning for warning in read(tmp_path, tree).warnings)
-    assert not any("outlast" in warning for warning in read(tmp_path, STEP).warnings)
+    assert any("1 ops end after" in warning for warning in read(tmp_path, tree).warnings)
+    assert not any("end after" in warning for warning in read(tmp_path, STEP).warnings)
 
 
 def test_a_scope_of_any_depth_is_read(tmp_path: Path) -> None:
