@@ -17,14 +17,13 @@ import pandas as pd
 from estimator.core.errors import EstimatorError, within
 from estimator.core.operators import Operator, operators
 from estimator.core.types import Flags, Floats
-from estimator.work.operators import ROOTS, Rule, is_partial_kernel, operator_in_class, operator_of, rule_of
+from estimator.work.operators import Rule, is_partial_kernel, operator_in_class, operator_of, rule_of
 
 Shape = tuple[int, ...]
 Result = TypeVar("Result")
 LARGEST = 2**53  # largest whole number up to which floats are exact
 RATIO = re.compile(r"\d{1,15}/[1-9]\d{0,14}")
 WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
-PARTIAL = ("slice", "update_slice", "gather")  # operators that read or write only a part of a tensor
 UNKNOWN = Rule("unmodelled", "")
 OP_COLUMNS = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "op_class")
 
@@ -64,12 +63,6 @@ class Op:
     def is_partial_kernel(self) -> bool:
         """Whether the kernel does only a part of the op, so that the shapes are not the kernel's own."""
         return is_partial_kernel(self.kernel, self.op_type)
-
-    @property
-    def traffic_rule(self) -> Rule:
-        """The rule for its traffic: of a fusion with a partial root operator, the kernel's; else the op type's."""
-        partial_root = self.type_rule.operator in ROOTS and self.kernel_rule.operator in PARTIAL
-        return self.kernel_rule if partial_root else self.type_rule
 
     def operand(self, role: str) -> Shape | None:
         """The first operand with this role in the op type's rule; None where it is unknown."""

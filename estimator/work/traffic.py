@@ -29,7 +29,7 @@ class Traffic:
 
 def read_traffic(op: Op) -> Traffic | None:
     """The traffic of one call; None where its shapes do not determine it."""
-    return RULES.get(op.traffic_rule.operator, _streams)(op)
+    return RULES.get(op.type_rule.operator, _streams)(op)
 
 
 def _streams(op: Op) -> Traffic | None:
@@ -44,6 +44,11 @@ def _streams(op: Op) -> Traffic | None:
     broadcast = _broadcast(op.operands) if op.op_class == "elementwise" else 0
     written = results if results is not None else max(result_size, broadcast)
     return Traffic(read, written, op.operator.flop_per_element * max(largest, written))
+
+
+def _fused(op: Op) -> Traffic | None:
+    """Reads every operand and writes every result; a fusion without operands, as one that counts, writes alone."""
+    return _streams(op) if op.operands else _fill(op)
 
 
 def _tensors(shapes: Sequence[Shape | None]) -> list[Shape]:
@@ -177,6 +182,7 @@ UPDATES = tuple(o.operator for o in operators().values() if o.direction == "upda
 RULES: dict[str, Counter] = {  # by operator; all others stream
     **dict.fromkeys(UPDATES, _optimizer_update),
     "accumulate": _accumulation,
+    "fused_elementwise": _fused,
     **dict.fromkeys(("assign", "copy", "transpose", "cast"), _copy),
     **dict.fromkeys(("concatenate", "split"), _rearrange),
     **dict.fromkeys(("fill", "broadcast", "random", "one_hot", "set", "loss_pick_grad"), _fill),

@@ -109,10 +109,13 @@ def test_traffic_of_lists_of_tensors(
     assert (traffic.read, traffic.written) == (read, written) if traffic else read is None
 
 
-def test_a_fusion_that_updates_a_slice_touches_the_slice() -> None:
-    row = {"op_type": "fusion", "kernel": "dynamic-update-slice", "shapes": "1000x50;10x50", "output_shapes": "1000x50"}
-    work = count_work(make_ops(row), TOY).work
-    assert work["bytes"].iloc[0] == 4 * 1000
+def test_a_fusion_moves_what_its_dump_lists() -> None:
+    rows = [
+        {"op_type": "fusion", "kernel": "dynamic-update-slice", "shapes": "10x50", "output_shapes": "10x50"},
+        {"op_type": "fusion", "kernel": "iota", "output_shapes": "10x50"},
+        {"op_type": "fusion", "kernel": "dynamic-slice"},
+    ]
+    assert count_work(make_ops(*rows), TOY).work["bytes"].fillna(-1).tolist() == [4 * 1000, 4 * 500, -1]
 
 
 def test_flop_of_an_update_grow_with_its_states() -> None:

@@ -58,8 +58,9 @@ class Fusion:
                 yield IN_PLACE if is_subject and self._is_update(user) else None
 
     def _is_update(self, instruction: Any) -> bool:
-        """Whether an instruction is a result that an operand becomes by an update."""
-        return instruction.opcode == UPDATES and any(result is instruction for result in self.results)
+        """Whether an instruction is a result that an operand of the fusion becomes by an update."""
+        is_result = instruction.opcode == UPDATES and any(result is instruction for result in self.results)
+        return is_result and any(self._before(each).opcode == "parameter" for each in self._operands(instruction)[:1])
 
     def _operands(self, instruction: Any) -> list[Any]:
         return [self.by_id[i] for i in instruction.operand_ids if i in self.by_id]

@@ -52,6 +52,8 @@ def sizes(shapes: list[Any]) -> list[tuple[int, ...]]:
         ([("dynamic-update-slice", STACK, 1, 3, 2), ("bitcast", STACK, 4)], [(), SLICE], SLICE),
         # a sum needs the updated stack
         ([("dynamic-update-slice", STACK, 1, 3, 2), ("reduce", (), 4)], [STACK, (), SLICE], ()),
+        # nothing is there to update in place: all of the new stack is written
+        ([("broadcast", STACK, 2), ("dynamic-update-slice", STACK, 4, 3, 2)], [STACK, (), SLICE], STACK),
         # the stack as it is
         ([("add", STACK, 1, 1)], [STACK, (), SLICE], STACK),
     ],
