@@ -8,7 +8,7 @@ in memory as a whole.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,15 +92,24 @@ class Tally:
             if self.sum_ps > LONGEST_SUM:
                 raise EstimatorError(f"the ops took {self.sum_ps / 1e12:.3g} s; expected days at most, so mend them")
 
+    def count_once(self, kinds: list[int], covered_ps: int) -> None:
+        """Shorten kinds of several lanes to the time that their events cover; their shared time stays."""
+        whole_ps = int(self.self_ps[kinds].sum()) if kinds else 0
+        if covered_ps < whole_ps:
+            self.self_ps[kinds] = np.rint(self.self_ps[kinds] * (covered_ps / whole_ps)).astype(np.int64)
+            self.share[kinds] *= whole_ps / max(covered_ps, 1)
+            self.sum_ps -= whole_ps - covered_ps
 
-def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()) -> Tally:
+
+def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = (), waits: Collection[int] = ()) -> Tally:
     """Tally the events of all lanes.
 
     Events of ``flat`` lanes, such as the streams of a GPU, do not nest: each keeps its whole time. All lanes are read
-    side by side in the order of time; only events between their fronts are in memory.
+    side by side in the order of time; only events between their fronts are in memory. The kinds of ``waits``, which may
+    grow meanwhile, take the time in which any lane waits: what several threads see is one wait.
     """
     result = Tally()
-    busy, sharing = _Union(), Sharing()
+    busy, waiting, sharing = _Union(), _Union(), Sharing()
     nests = [_Nest(iter(lane), result) for lane in lanes] + [_Flat(iter(lane), result) for lane in flat]
     fronts = [(nest.front, number) for number, nest in enumerate(nests)]  # a heap, the lane furthest behind first
     while fronts:
@@ -111,10 +120,13 @@ def tally(lanes: Iterable[Iterable[Batch]], flat: Iterable[Iterable[Batch]] = ()
         horizon = fronts[0][0] if fronts else LAST
         released = [nest.release(horizon) for nest in nests if nest.waits_before(horizon)]
         busy.cover([batch for batch, _ in released])
+        if waits:
+            waiting.cover([batch.take(np.isin(batch.kind, [*waits])) for batch, _ in released])
         if released and (len(nests) > 1 or any(isinstance(nest, _Flat) for nest in nests)):
             _share(sharing, released)
     result.busy_ps = busy.total
     result.share = sharing.shares(len(result.calls))
+    result.count_once([*waits], waiting.total)
     return result
 
 

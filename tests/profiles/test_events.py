@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,14 @@ def test_an_event_that_outlasts_its_parent_is_cut_off_and_counted() -> None:
     assert result.crossing == 1
     assert list(result.self_ps) == [5, 20]
     assert result.busy_ps == 25
+
+
+def test_what_several_lanes_wait_for_is_one_wait() -> None:
+    lanes = [(0, 10, 10), (1, 30, 5)], [(0, 15, 10), (2, 30, 5)]
+    result = tally([batches(lane, 1) for lane in lanes], waits={0})
+    assert list(result.self_ps) == [15, 5, 5]
+    assert (result.sum_ps, result.busy_ps) == (25, 20)
+    assert list(result.self_ps * result.share) == pytest.approx([15, 2.5, 2.5])
 
 
 def test_tally_of_no_events_is_empty() -> None:

@@ -169,6 +169,7 @@ class _Part:
     begun: Window = (LAST, FIRST)  # the first and the last start of an op
     kinds: list[Kind] = field(default_factory=list)
     op_count: int = 0  # kinds of events that are ops
+    waits: set[int] = field(default_factory=set)  # those that wait for input
     computes: bool = False  # whether it did more than copy
     outside_ps: int = 0  # time of the ops outside of its steps
     total: Tally = field(default_factory=Tally)
@@ -259,7 +260,7 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool, host_coun
             for line in plane.lines if len(events.metadata) else []:
                 lanes = flat if _is_flat(plane, line) else nested
                 lanes.append(events.batches(line, base_ns, id(line) in with_ops, ordered))
-        part.total = tally(nested, flat)
+        part.total = tally(nested, flat, part.waits)
     return reading
 
 
@@ -296,6 +297,7 @@ class _PlaneEvents:
         relevant = sorted(event for event, metadata in self.described.items() if self._is_relevant(metadata))
         self.metadata = np.array(relevant, dtype=np.int64)
         self.waits = np.array([event for event in relevant if is_wait(self.described[event].name)], dtype=np.int64)
+        self.input = np.array([event for event in relevant if self._waits_for_input(event)], dtype=np.int64)
         ids = np.array([*stats.values()], dtype=np.int64)
         self.reader = LineReader(content, self.metadata, ids, self.texts, chunk_bytes)
         self.numbers: dict[int, int] = {}  # kind by key; NO_OP where the event is no op
@@ -307,6 +309,9 @@ class _PlaneEvents:
     def _is_relevant(self, metadata: EventMetadata) -> bool:
         of_host = self.reading.launched and may_launch_or_wait(metadata.name, self.reading.launched)
         return self.plane.device or bool(of_host) or ops.may_be_op_or_step(metadata.name)
+
+    def _waits_for_input(self, event: int) -> bool:
+        return not self.plane.device and self.described[event].name == ops.WAITS_FOR_INPUT
 
     def batches(self, line: Line, base_ns: int, with_ops: bool, ordered: bool) -> Iterator[Batch]:
         """Yield the ops of one line in the order of time. Raises OutOfOrderError, and EstimatorError."""
@@ -329,6 +334,8 @@ class _PlaneEvents:
         self._record_host(events)
         if not with_ops:
             return NO_EVENTS
+        if ops.prepares_input(self.plane, line):  # of what runs there only the step's own wait is of the step
+            events = events.take(np.isin(events.metadata, self.input))
         events = self._in_steps(events)
         number = self._kind_numbers(events)
         self._record_device(events, number, line)
@@ -368,7 +375,7 @@ class _PlaneEvents:
             ends = last_ends(step, events.start + events.duration, len(self.part.completed))
             self.part.completed = np.maximum(self.part.completed, ends)
         self.part.outside_ps += int(events.duration[step < 0].sum())
-        return Events(*(column[..., step >= 0] for column in vars(events).values()))
+        return events.take(step >= 0)
 
     def _refuse_impossible(self, events: Events, line: Line, shift: int) -> None:
         if abs(shift) > LONGEST:
@@ -430,6 +437,8 @@ class _PlaneEvents:
             copies = devices.is_copy(self.described[event].name, (name for name, text in stats.items() if text))
             self.part.computes |= bool(kinds) and not copies
             self.numbers[key] = number if kinds else NO_OP
+            if self._waits_for_input(event):
+                self.part.waits.add(number)
         return self.numbers[key]
 
 

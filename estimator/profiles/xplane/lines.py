@@ -52,6 +52,10 @@ class Events:
     def __len__(self) -> int:
         return len(self.metadata)
 
+    def take(self, rows: Flags) -> Events:
+        """The events of these rows."""
+        return Events(*(column[..., rows] for column in vars(self).values()))
+
 
 def join(parts: list[Events]) -> Events:
     """Concatenate tables of events."""

@@ -224,13 +224,9 @@ def _stat_bodies(content: Content, entry: Span) -> Iterator[bytes]:
 
 
 def op_lines(planes: Sequence[Plane]) -> list[Line]:
-    """The lines that hold ops: those of accelerators with events, or the host's threads where there are none.
-
-    Threads that prepare input run beside the step; the step's wait for them is an op of its own.
-    """
+    """The lines that hold ops: those of accelerators with events, or the host's threads where there are none."""
     accelerator = [line for plane in planes if plane.device for line in _kernel_lines(plane.lines)]
-    host = [line for plane in planes if not plane.device for line in plane.lines]
-    return accelerator or [line for line in host if not INPUT_THREAD.match(line.name)]
+    return accelerator or [line for plane in planes if not plane.device for line in plane.lines]
 
 
 def _kernel_lines(lines: Sequence[Line]) -> list[Line]:
@@ -239,6 +235,11 @@ def _kernel_lines(lines: Sequence[Line]) -> list[Line]:
     streams = [line for line in filled if line.name.startswith(STREAM)]
     xla = [line for line in filled if line.name == XLA_LINE]
     return streams or xla or [line for line in filled if not DERIVED_LINES.search(line.name)]
+
+
+def prepares_input(plane: Plane, line: Line) -> bool:
+    """Whether a line is a thread that prepares input beside the step, or on which a traced function waits for it."""
+    return not plane.device and bool(INPUT_THREAD.match(line.name))
 
 
 def may_be_op_or_step(name: str) -> bool:

@@ -401,3 +401,17 @@ def test_input_is_the_steps_wait_and_not_the_threads_that_prepare_it(tmp_path: P
     content = content.replace(b"tf_Compute/1", b"tf_data_pool")
     times = read_bytes(content, tmp_path).ops.set_index("op")["time_s"].to_dict()
     assert times == pytest.approx({"IteratorGetNext": 60e-12, "dense/MatMul": 30e-12})
+
+
+def test_a_traced_function_waits_for_input_on_a_thread_of_its_own(tmp_path: Path) -> None:
+    names = ("train", "IteratorGetNextOp::DoCompute", "map/Mul:Mul", "dense/MatMul:MatMul")
+    at = [10**5 - 7000 * number for number in range(4)]  # one time on each line
+    python = [event(1, 0, 10**6, field(1, 1) + field(4, 0)), event(4, at[0] + 100, 30)]
+    first, second = [event(3, at[1], 5), event(2, at[1] + 10, 60)], [event(2, at[2] + 20, 40)]  # see one wait
+    content = space([python, first, second, [event(2, at[3] + 80, 10)]], names)
+    for number in range(1, 4):
+        content = content.replace(b"tf_Compute/%d" % number, b"tf_data_it/%d" % number)
+    table = read_bytes(content, tmp_path).ops.set_index("op")
+    assert table["time_s"].to_dict() == pytest.approx({"IteratorGetNext": 70e-12, "dense/MatMul": 30e-12})
+    assert table["shared_s"].to_dict() == pytest.approx(table["time_s"].to_dict())
+    assert table["calls"]["IteratorGetNext"] == 3
