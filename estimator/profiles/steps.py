@@ -14,14 +14,13 @@ from estimator.profiles.events import LAST
 Window = tuple[int, int]  # start and end, in one unit of time
 NO_WINDOWS: Integers = np.empty((0, 2), dtype=np.int64)
 
-NO_STEPS = "no step is marked, so the trace counts as one step: state the number of steps with --steps"
-FROM_RUNS = (
-    "no step is marked, so each run of the program that ran longest counts as a step, {count} in all: state the number "
-    "of steps with --steps"
-)
+STATE_STEPS = "write the number of steps as 'steps' into provenance.yaml beside the dump, or give 'ingest' --steps"
+NO_STEPS = f"no step is marked, so the trace counts as one step: {STATE_STEPS}"
+FROM_RUNS = f"no step is marked, so each {{what}} counts as a step, {{count}} in all: {STATE_STEPS}"
+RUN, CALL = "run of the program that ran longest", "call of the function that took longest"
 SEVERAL_MARKS = (
     "marks have several names: the {count} of '{name}', which last longest in all, count as steps, those of {others} "
-    "do not: state the number of steps with --steps"
+    f"do not: {STATE_STEPS}"
 )
 NOTHING_IN_STEPS = "no op ran inside its steps; expected ops in them, so profile whole steps"
 AMOUNTS = ("calls", "time_s", "reported_flop", "reported_bytes")
@@ -29,10 +28,11 @@ AMOUNTS = ("calls", "time_s", "reported_flop", "reported_bytes")
 
 @dataclass
 class Windows:
-    """The start and end of marked steps, and of runs of programs."""
+    """The start and end of marked steps, of runs of programs, and of calls of functions."""
 
     windows: dict[str, list[Window]] = field(default_factory=dict)  # by the name of the step's event
     runs: dict[Hashable, dict[Hashable, Window]] = field(default_factory=dict)  # by program and run
+    calls: dict[str, list[Window]] = field(default_factory=dict)  # by function
 
     def mark(self, name: str, start: int, end: int) -> None:
         """Record an event that marks a step."""
@@ -44,15 +44,22 @@ class Windows:
         first, last = runs.get(run, (start, end))
         runs[run] = min(first, start), max(last, end)
 
+    def mark_call(self, function: str, start: int, end: int) -> None:
+        """Record a call of a function that the host waited for or handed to a device."""
+        self.calls.setdefault(function, []).append((start, end))
+
     def find(self) -> Integers:
-        """Start and end of each step, in the order of time: those of the marks, or without marks of a program's runs.
+        """Start and end of each step, in the order of time: those of the marks, without marks of a program's runs, and
+        without these of a function's calls.
 
         The marks are those with the name that lasts longest in all. Of marks inside others these are the outer ones,
         which are the steps in XProf too. Of a training and its evaluation they are those of the longer one. The program
-        is the one whose runs last longest. A step lasts up to the next one, or up to a mark of another name behind it.
+        or function is the one whose runs last longest. A step lasts up to the next one, or up to a mark of another name
+        behind it.
         """
         if not self.windows:
-            return _up_to_the_next(self._longest_runs(), np.empty(0, dtype=np.int64))
+            runs = self._longest_runs() if self.runs else self._longest_calls()
+            return _up_to_the_next(runs, np.empty(0, dtype=np.int64))
         begins = np.array([begin for marks in self.windows.values() for begin, _ in marks], dtype=np.int64)
         return _up_to_the_next(_in_time(self.windows[self._name()]), begins)
 
@@ -90,7 +97,7 @@ class Windows:
             yield SEVERAL_MARKS.format(count=len(self.windows[name]), name=name, others=others)
         if not self.windows:
             count = len(self.find())
-            yield FROM_RUNS.format(count=count) if count else NO_STEPS
+            yield FROM_RUNS.format(what=RUN if self.runs else CALL, count=count) if count else NO_STEPS
 
     def _name(self) -> str:
         """The name of the marks that last longest in all."""
@@ -99,6 +106,10 @@ class Windows:
     def _longest_runs(self) -> Integers:
         """Start and end of the runs of the program that ran longest."""
         return _in_time(max(([*runs.values()] for runs in self.runs.values()), key=_total, default=[]))
+
+    def _longest_calls(self) -> Integers:
+        """Start and end of the calls of the function that took longest."""
+        return _in_time(max(self.calls.values(), key=_total, default=[]))
 
 
 def _up_to_the_next(windows: Integers, others: Integers) -> Integers:

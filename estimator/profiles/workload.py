@@ -40,11 +40,20 @@ class Provenance(File):
 
 
 def side_files(place: Path, top: Path | None = None) -> dict[str, Path]:
-    """The files beside a dump by name: in its folder or the ranks' common folder; workload.yaml also one above."""
+    """The files beside a dump by name: in its folder, the ranks' common folder, or TensorBoard's log folder;
+    workload.yaml also one above.
+    """
     folders = [path if path.is_dir() else path.parent for path in (place, top or place)]
-    searched = dict.fromkeys(DUMP_FILES, folders) | {"workload.yaml": [*folders, folders[-1].parent]}
+    log, above = _log_folders(folders[-1]), folders[-1].parent
+    searched = {name: [*folders, *log] for name in DUMP_FILES} | {"workload.yaml": [*folders, above, *log]}
     paths = {name: next((f / name for f in near if (f / name).is_file()), None) for name, near in searched.items()}
     return {name: path for name, path in paths.items() if path}
+
+
+def _log_folders(run: Path) -> list[Path]:
+    """TensorBoard's log folder, which holds the run in ``plugins/profile/``; none elsewhere."""
+    runs = run.resolve().parent
+    return [runs.parents[1]] if runs.parts[-2:] == ("plugins", "profile") else []
 
 
 def read_provenance(sides: Mapping[str, Path]) -> Provenance:

@@ -53,7 +53,7 @@ def test_of_marks_inside_others_the_outer_ones_are_the_steps() -> None:
     assert windows.find().tolist() == [[0, 20], [20, 40]]
     assert list(windows.warnings()) == [
         "marks have several names: the 2 of 'train', which last longest in all, count as steps, those of 'micro' do "
-        "not: state the number of steps with --steps"
+        f"not: {steps.STATE_STEPS}"
     ]
 
 
@@ -80,10 +80,21 @@ def test_runs_are_of_the_marks_that_called_them(runs: list[tuple[int, int]], com
     assert windows.counted().tolist() == ([[0, 90]] if completed else [[0, 10], [10, 20]])
 
 
+def test_calls_of_the_longest_function_stand_for_steps_where_nothing_else_does() -> None:
+    windows = steps.Windows()
+    for start in (0, 10, 20):
+        windows.mark_call("train", start, start + 5)
+    windows.mark_call("prepare", 6, 9)
+    assert windows.find().tolist() == [[0, 10], [10, 20], [20, 25]]
+    assert "call of the function that took longest counts as a step, 3 in all" in str([*windows.warnings()])
+    windows.mark_run("step", 0, 0, 30)
+    assert windows.find().tolist() == [[0, 30]]
+
+
 def test_what_is_not_known_of_the_steps_is_noted() -> None:
     windows = steps.Windows()
     assert list(windows.warnings()) == [steps.NO_STEPS]
     windows.mark_run("step", 0, 0, 10)
-    assert "counts as a step, 1 in all" in str([*windows.warnings()])
+    assert "run of the program that ran longest counts as a step, 1 in all" in str([*windows.warnings()])
     windows.mark("train", 0, 10)
     assert list(windows.warnings()) == []

@@ -35,6 +35,14 @@ def test_a_provenance_one_above_is_of_another_dump(tmp_path: Path) -> None:
     assert side_files(write(tmp_path / "dump")) == {}
 
 
+def test_the_log_folder_of_tensorboard_holds_the_files_of_its_run(tmp_path: Path) -> None:
+    run = write(tmp_path / "log" / "plugins" / "profile" / "2026_11_28")
+    log = write(tmp_path / "log", workload="batch_size: 8\n", provenance="steps: 5\n")
+    files = {name: log / name for name in ("provenance.yaml", "workload.yaml")}
+    assert side_files(run) == side_files(run / "vm.xplane.pb", run) == files
+    assert find_workload(run).name == "log"
+
+
 def test_a_dump_without_files_has_its_name_alone(tmp_path: Path) -> None:
     for name in ("my-trace.json", "my-trace.json.gz"):
         assert find_workload(tmp_path / name) == Workload(name="my-trace")

@@ -17,16 +17,14 @@ from estimator.profiles.columns import Columns
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.kineto.nesting import is_matrix
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
+from estimator.profiles.steps import STATE_STEPS
 from estimator.profiles.timeline import step_at
 
 FROM_UPDATES = (
     "no {mark} marks a step, so the optimizer's updates bound {steps} steps; two optimizers of one class double that "
-    "number: state the number of steps with --steps"
+    f"number: {STATE_STEPS}"
 )
-NO_STEPS = (
-    "no step is marked, so the trace counts as one step{wall}: state the number of steps with --steps, or profile with "
-    "a schedule"
-)
+NO_STEPS = f"no step is marked, so the trace counts as one step{{wall}}: profile with a schedule, or {STATE_STEPS}"
 NO_WALL = ", whose wall time is unknown"
 
 

@@ -299,6 +299,8 @@ class _PlaneEvents:
         self.waits = np.array([event for event in relevant if is_wait(self.described[event].name)], dtype=np.int64)
         self.input = np.array([event for event in relevant if self._waits_for_input(event)], dtype=np.int64)
         ids = np.array([*stats.values()], dtype=np.int64)
+        calls = {event: ops.CALLED.match(metadata.name) for event, metadata in self.described.items()}
+        self.functions = {event: call[1] for event, call in calls.items() if call and not plane.device}
         self.reader = LineReader(content, self.metadata, ids, self.texts, chunk_bytes)
         self.numbers: dict[int, int] = {}  # kind by key; NO_OP where the event is no op
         self.cached_key = np.zeros(1 << CACHE_BITS, dtype=np.int64)
@@ -394,6 +396,9 @@ class _PlaneEvents:
 
     def _record_steps(self, events: Events) -> None:
         end = events.start + events.duration
+        for row in np.flatnonzero(np.isin(events.metadata, [*self.functions])):
+            function = self.functions[int(events.metadata[row])]
+            self.reading.steps.mark_call(function, int(events.start[row]), int(end[row]))
         if STEP in self.stats and self.may_mark:
             for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
                 name = self.described[int(events.metadata[row])].name

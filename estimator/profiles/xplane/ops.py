@@ -44,6 +44,7 @@ REPLICA = re.compile(r"(^|/)replica_\d+/")  # the scope of one of tf.distribute'
 CALLS = re.compile(
     r"^(__inference_|(Stateful|Stateless)?PartitionedCall$|_?Xla(Run|Launch)|(Stateless)?(While|If|Case)$)"
 )
+CALLED = re.compile(r"^EagerLocalExecute: (__\w+)$")  # a call of a traced function by the host
 WAITS_FOR_INPUT, INPUT = "IteratorGetNextOp::DoCompute", "IteratorGetNext"  # the event (also of eager code), its op
 INPUT_THREAD = re.compile(r"^tf_data")
 # the host's own bookkeeping, which is neither an op nor a step
@@ -245,7 +246,9 @@ def prepares_input(plane: Plane, line: Line) -> bool:
 def may_be_op_or_step(name: str) -> bool:
     """Whether a host's event of that name may be an op or a step."""
     op = TF_OP.match(name)
-    return not CALLS.search(op[2]) if op else name == WAITS_FOR_INPUT or not BOOKKEEPING.search(name)
+    if op:
+        return not CALLS.search(op[2])
+    return name == WAITS_FOR_INPUT or bool(CALLED.match(name)) or not BOOKKEEPING.search(name)
 
 
 def kinds(

@@ -116,6 +116,8 @@ def test_shapes_and_precision_of_typed_shapes(text: str, expected: tuple[str | N
         ("ExecutorState::Process", False),
         ("MemoryAllocation", False),
         ("while:While", False),
+        ("EagerLocalExecute: __inference_train_step_530", True),
+        ("EagerExecute", False),
         ("end: copy.2", False),
         ("$train.py:12 step", False),
     ],

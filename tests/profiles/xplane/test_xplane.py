@@ -415,3 +415,13 @@ def test_a_traced_function_waits_for_input_on_a_thread_of_its_own(tmp_path: Path
     assert table["time_s"].to_dict() == pytest.approx({"IteratorGetNext": 70e-12, "dense/MatMul": 30e-12})
     assert table["shared_s"].to_dict() == pytest.approx(table["time_s"].to_dict())
     assert table["calls"]["IteratorGetNext"] == 3
+
+
+def test_calls_of_the_function_that_took_longest_are_steps_without_marks(tmp_path: Path) -> None:
+    names = ("EagerLocalExecute: __inference_train_1", "EagerLocalExecute: __inference_seed_2", "dense/MatMul:MatMul")
+    calls = [event(2, 0, 10), *(event(1, 100 * n, 90) for n in (1, 2, 3))]
+    profile = read_bytes(space([calls, [event(3, 60 * n, 30) for n in (1, 2, 3)]], names), tmp_path)
+    assert profile.steps == 3
+    assert profile.wall_step_s == pytest.approx(290e-12 / 3)
+    assert profile.ops["time_s"].to_list() == pytest.approx([30e-12])
+    assert "call of the function that took longest counts as a step, 3 in all" in str(profile.warnings)
