@@ -45,6 +45,8 @@ CALLS = re.compile(
     r"^(__inference_|(Stateful|Stateless)?PartitionedCall$|_?Xla(Run|Launch)|(Stateless)?(While|If|Case)$)"
 )
 CALLED = re.compile(r"^EagerLocalExecute: (__\w+)$")  # a call of a traced function by the host
+EAGER_OP = re.compile(r"^EagerLocalExecute: (_?[A-Z]\w*)$")  # an op that the host ran by itself
+PREPARES_INPUT = re.compile(r"Iterator|Dataset|^Optional")  # types of ops
 WAITS_FOR_INPUT, INPUT = "IteratorGetNextOp::DoCompute", "IteratorGetNext"  # the event (also of eager code), its op
 INPUT_THREAD = re.compile(r"^tf_data")
 # the host's own bookkeeping, which is neither an op nor a step
@@ -248,7 +250,8 @@ def may_be_op_or_step(name: str) -> bool:
     op = TF_OP.match(name)
     if op:
         return not CALLS.search(op[2])
-    return name == WAITS_FOR_INPUT or bool(CALLED.match(name)) or not BOOKKEEPING.search(name)
+    is_listed = name == WAITS_FOR_INPUT or bool(CALLED.match(name)) or eager_type(name) is not None
+    return is_listed or not BOOKKEEPING.search(name)
 
 
 def kinds(
@@ -276,9 +279,21 @@ def kinds(
         kernel = metadata.name if plane.device else op[2]
         name = REPLICA.sub(r"\1", op[1])
         return [Kind(event, {**base, "op": name, "op_type": op[2], "kernel": kernel}, name, by_executor=True)]
+    eager = eager_type(metadata.name)
+    if eager and not plane.device:
+        return [Kind(event, {**base, "op": eager, "op_type": eager, "kernel": eager}, "", by_executor=True)]
     if plane.device and metadata.name:
         return [Kind(event, {**base, "op": metadata.name, "op_type": metadata.name, "kernel": metadata.name}, "")]
     return []
+
+
+def eager_type(name: str) -> str | None:
+    """The type of the op that the host ran without a traced function in events of that name; None of any other name.
+
+    Input is made elsewhere, and the wait for it is an event of its own.
+    """
+    op = EAGER_OP.match(name)
+    return op[1] if op and not CALLS.search(op[1]) and not PREPARES_INPUT.search(op[1]) else None
 
 
 def _instructions(event: int, name: str, program: hlo.Program, base: Mapping[str, str | None]) -> list[Kind]:

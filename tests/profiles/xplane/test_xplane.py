@@ -425,3 +425,17 @@ def test_calls_of_the_function_that_took_longest_are_steps_without_marks(tmp_pat
     assert profile.wall_step_s == pytest.approx(290e-12 / 3)
     assert profile.ops["time_s"].to_list() == pytest.approx([30e-12])
     assert "call of the function that took longest counts as a step, 3 in all" in str(profile.warnings)
+
+
+def test_ops_that_tensorflow_ran_eagerly_take_their_own_time(tmp_path: Path) -> None:
+    types = ("MatMul", "Sub", "IteratorGetNext", "MakeIterator", "__inference_f_1")
+    names = ("train", *(f"EagerLocalExecute: {name}" for name in types), "IteratorGetNextOp::DoCompute", "f/Mul:Mul")
+    waits = [event(4, 0, 50), event(7, 10, 30), event(5, 60, 9)]
+    computes = [event(2, 100, 40), event(3, 110, 10), event(6, 200, 90), event(8, 220, 50), event(2, 300, 5)]
+    content = space([[event(1, 0, 400, field(1, 1) + field(4, 0)), *waits, *computes]], names)
+    profile = read_bytes(content, tmp_path)
+    table = profile.ops.set_index("op")
+    expected = {"IteratorGetNext": 30e-12, "MatMul": 35e-12, "Sub": 10e-12, "f/Mul": 50e-12}
+    assert table["time_s"].to_dict() == pytest.approx(expected)
+    assert table["calls"]["MatMul"] == 2
+    assert profile.workload.framework == "TensorFlow"
