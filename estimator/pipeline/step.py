@@ -159,6 +159,7 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     comparable = ran.ran and not work.other_batch and plan.fused_trainings == 1
     replayed = step.replay_step(prediction, timeline, scenario)
     step.refuse_empty(replayed, scenario, ran.where)
+    step.refuse_unexplained(ran, scenario)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
     limit = power_limit(device)
     peak_s = peak_times(prediction.ops, device)

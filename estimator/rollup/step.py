@@ -9,13 +9,17 @@ import numpy as np
 from estimator.core.errors import EstimatorError
 from estimator.core.schema import HOST_CLASSES, MATRIX, MODELLED, STREAMING
 from estimator.core.types import Floats, Names, Prediction, Profile, StepTime
+from estimator.core.units import show
 from estimator.rollup.critical_path import CriticalPath, critical_path
 from estimator.rollup.host import HostScenario
 from estimator.rollup.parts import PARTS, part_of_ops, sum_of_parts
-from estimator.rollup.source_step import idle_time, source_step_time, source_step_without
+from estimator.rollup.source_step import coverage, idle_time, source_step_time, source_step_without
 from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn, read_ahead
 from estimator.rollup.timeline import replay, step_s
 
+LEAST_COVERAGE = (
+    0.02  # share of a processor's step that its ops explain, below which they tell nothing of another device
+)
 HIDDEN_LAUNCH = 0.5  # share of a stream's launch latency; in public traces short ones take 2 (H100) to 4 us (MI300X)
 
 
@@ -81,6 +85,17 @@ def refuse_empty(replayed: ReplayedStep, scenario: HostScenario, where: str) -> 
         raise EstimatorError(
             f"{where}: nothing of the step takes time with 'host {scenario.name}' and 'input {scenario.input}'; "
             "expected an op that a device runs; leave the host and the input in"
+        )
+
+
+def refuse_unexplained(profile: Profile, scenario: HostScenario) -> None:
+    """Raise EstimatorError where ops explain next to nothing of a processor's step, of which nothing else is kept."""
+    share, drops_idle = coverage(profile), scenario.dispatch_s is not None or "host" in scenario.left_out
+    if scenario.other_stack and drops_idle and share is not None and share < LEAST_COVERAGE:
+        raise EstimatorError(
+            f"{profile.where}: its ops account for {100 * share:.1f} % of a step of "
+            f"{show(source_step_time(profile), 's', 3)}, which tell nothing of an accelerator; expected "
+            f"{100 * LEAST_COVERAGE:.0f} % or more, so record the ops of the step, or keep the rest by --host profile"
         )
 
 

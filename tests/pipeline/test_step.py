@@ -54,7 +54,7 @@ def test_inference_takes_less_and_compares_with_the_sources_share() -> None:
     training, inference = (estimate(profile, RunPlan("v100", draws=5, mode=mode)) for mode in (None, "inference"))
     assert 0 < inference.source_step_s < training.source_step_s
     assert inference.step.total[0] < training.step.total[0]
-    assert set(inference.prediction.ops["phase"].dropna()) == {"forward"}
+    assert set(inference.prediction.ops["phase"].dropna()) == {"forward", "input"}
 
 
 @pytest.mark.parametrize("wrong", [{"batch": 0}, {"batch": -1}, {"batch": 10**10}, {"mode": "guessing"}])
@@ -87,6 +87,18 @@ def test_a_scenario_that_leaves_nothing_of_the_step_is_refused(op_class: str) ->
     assert estimate(profile, RunPlan("v100", draws=5)).step.total[0] == pytest.approx(1e-3)
     with pytest.raises(EstimatorError, match=r"^toy: nothing of the step takes time with 'host none' and 'input none'"):
         estimate(profile, RunPlan("v100", draws=5, host="none"))
+
+
+def test_ops_that_explain_next_to_nothing_of_a_processors_step_are_refused() -> None:
+    ops = canonical.to_ops(make_ops({"op_type": "Fetch", "op_class": "input", "placement": "/host:CPU"}), "toy")
+    profile = Profile(ops, Workload(name="toy"), None, "toy", wall_step_s=0.06)  # ops take 1 ms
+    with pytest.raises(EstimatorError, match=r"^toy: its ops account for 1.7 % of a step of 60.0 ms, .*--host profile"):
+        estimate(profile, RunPlan("v100", draws=5))
+    kept = estimate(profile, RunPlan("v100", draws=5, host="profile")).step.total
+    assert kept[0] == pytest.approx(0.06)
+    assert kept.max() > 1.2 * kept[0]
+    enough = dataclasses.replace(profile, wall_step_s=0.05)
+    assert estimate(enough, RunPlan("v100", draws=5)).step.total[0] < 0.05
 
 
 @pytest.mark.parametrize("mode", [None, "none", "overlapped"])
