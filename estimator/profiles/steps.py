@@ -13,11 +13,13 @@ from estimator.profiles.events import LAST
 
 Window = tuple[int, int]  # start and end, in one unit of time
 NO_WINDOWS: Integers = np.empty((0, 2), dtype=np.int64)
+NO_TIMES: Integers = np.empty(0, dtype=np.int64)
 
 STATE_STEPS = "write the number of steps as 'steps' into provenance.yaml beside the dump, or give 'ingest' --steps"
 NO_STEPS = f"no step is marked, so the trace counts as one step: {STATE_STEPS}"
 FROM_RUNS = f"no step is marked, so each {{what}} counts as a step, {{count}} in all: {STATE_STEPS}"
 RUN, CALL = "run of the program that ran longest", "call of the function that took longest"
+BESIDE = "{count} calls of {functions} ran several in a row between steps, as evaluations do: they are no part of these"
 SEVERAL_MARKS = (
     "marks have several names: the {count} of '{name}', which last longest in all, count as steps, those of {others} "
     f"do not: {STATE_STEPS}"
@@ -58,10 +60,19 @@ class Windows:
         behind it.
         """
         if not self.windows:
-            runs = self._longest_runs() if self.runs else self._longest_calls()
-            return _up_to_the_next(runs, np.empty(0, dtype=np.int64))
+            return _up_to_the_next(self._longest_runs(), NO_TIMES) if self.runs else self._calls_of_steps()
         begins = np.array([begin for marks in self.windows.values() for begin, _ in marks], dtype=np.int64)
         return _up_to_the_next(_in_time(self.windows[self._name()]), begins)
+
+    def beside(self) -> dict[str, list[Window]]:
+        """The calls, by function, that are no part of the steps where calls of another function are these.
+
+        They come several in a row in some steps and in others not at all, as those of an evaluation after an epoch.
+        """
+        if self.windows or self.runs:
+            return {}
+        begins = self._longest_calls()[:, 0]
+        return {name: calls for name, calls in self.calls.items() if _in_a_row(begins, calls)}
 
     def completed(self) -> Integers | None:
         """When the program that ran longest had done what each marked step called; None where that is not known, or the
@@ -98,6 +109,9 @@ class Windows:
         if not self.windows:
             count = len(self.find())
             yield FROM_RUNS.format(what=RUN if self.runs else CALL, count=count) if count else NO_STEPS
+        if beside := self.beside():
+            functions = ", ".join(f"'{name}'" for name in sorted(beside))
+            yield BESIDE.format(count=sum(map(len, beside.values())), functions=functions)
 
     def _name(self) -> str:
         """The name of the marks that last longest in all."""
@@ -106,6 +120,13 @@ class Windows:
     def _longest_runs(self) -> Integers:
         """Start and end of the runs of the program that ran longest."""
         return _in_time(max(([*runs.values()] for runs in self.runs.values()), key=_total, default=[]))
+
+    def _calls_of_steps(self) -> Integers:
+        """Start and end of the steps that calls stand for; the last one before calls beside ends with its own call."""
+        steps = self._longest_calls()
+        beside = np.array([begin for calls in self.beside().values() for begin, _ in calls], dtype=np.int64)
+        before = np.searchsorted(steps[:, 0], beside) - 1
+        return _up_to_the_next(steps, steps[before[before >= 0], 1])
 
     def _longest_calls(self) -> Integers:
         """Start and end of the calls of the function that took longest."""
@@ -119,6 +140,13 @@ def _up_to_the_next(windows: Integers, others: Integers) -> Integers:
     start, end = windows.T
     following = np.append(np.sort(others), LAST)[np.searchsorted(np.sort(others), end)]
     return np.stack([start, np.minimum(np.append(start[1:], end.max()), following)], axis=1)
+
+
+def _in_a_row(begins: Integers, calls: list[Window]) -> bool:
+    """Whether several of the calls begin between two of these times, or after the last, and none between two others."""
+    step = np.searchsorted(begins, _in_time(calls)[:, 0], side="right")
+    count = np.bincount(step, minlength=len(begins) + 1)
+    return bool((count > 1).any() and (count[1 : len(begins)] == 0).any())
 
 
 def _total(windows: list[Window]) -> int:

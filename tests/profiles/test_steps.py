@@ -91,6 +91,29 @@ def test_calls_of_the_longest_function_stand_for_steps_where_nothing_else_does()
     assert windows.find().tolist() == [[0, 30]]
 
 
+def test_calls_in_a_row_between_those_of_steps_are_no_part_of_them() -> None:
+    windows = steps.Windows()
+    for start in (0, 10, 50, 60):
+        windows.mark_call("train", start, start + 5)
+    for start in (22, 26, 30):
+        windows.mark_call("eval", start, start + 2)
+    assert windows.find().tolist() == [[0, 10], [10, 15], [50, 60], [60, 65]]
+    assert list(windows.beside()) == ["eval"]
+    assert steps.BESIDE.format(count=3, functions="'eval'") in list(windows.warnings())
+    windows.mark("step", 0, 65)
+    assert not windows.beside()
+
+
+@pytest.mark.parametrize("starts", [(6, 16, 56), (6, 7, 16, 17, 56, 57), (16,), (16, 66), ()])
+def test_calls_of_each_step_or_once_in_several_are_part_of_the_steps(starts: tuple[int, ...]) -> None:
+    windows = steps.Windows()
+    for start in (0, 10, 50, 60):
+        windows.mark_call("train", start, start + 5)
+    for start in starts:
+        windows.mark_call("update", start, start + 1)
+    assert windows.find().tolist() == [[0, 10], [10, 50], [50, 60], [60, 65]]
+
+
 def test_what_is_not_known_of_the_steps_is_noted() -> None:
     windows = steps.Windows()
     assert list(windows.warnings()) == [steps.NO_STEPS]

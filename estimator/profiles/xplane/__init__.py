@@ -205,9 +205,9 @@ class _Reading:
         return [part for part in parts if part.total.busy_ps >= ranks.LEAST_SHARE * busiest_ps]
 
     def host_counted(self) -> Integers:
-        """Start and end of the times in which the ops of a host belong to its marked steps; none where all do."""
+        """Start and end of the times in which the ops of a host belong to its steps; none where all do."""
         host = self.parts[0]
-        if not host.kinds or not self.steps.windows:
+        if not host.kinds or not (self.steps.windows or self.steps.beside()):
             return NO_WINDOWS
         steps, (first, last) = self.steps.counted(), host.begun
         all_inside = first >= steps[0, 0] and last < steps[-1, 1] and (steps[1:, 0] == steps[:-1, 1]).all()

@@ -439,3 +439,16 @@ def test_ops_that_tensorflow_ran_eagerly_take_their_own_time(tmp_path: Path) -> 
     assert table["time_s"].to_dict() == pytest.approx(expected)
     assert table["calls"]["MatMul"] == 2
     assert profile.workload.framework == "TensorFlow"
+
+
+def test_an_evaluation_between_steps_is_no_part_of_them(tmp_path: Path) -> None:
+    names = ("EagerLocalExecute: __inference_train_1", "EagerLocalExecute: __inference_eval_2", "dense/MatMul:MatMul")
+    trains, evals = (0, 100, 600), (300, 400)
+    calls = [(1, 50, start) for start in trains] + [(2, 40, start) for start in evals]
+    python = [event(number, 10**5 + start, length) for number, length, start in sorted(calls, key=lambda call: call[2])]
+    runs = [event(3, 10**5 - 7000 + start + 10, 30) for start in sorted((*trains, *evals))]
+    profile = read_bytes(space([python, runs], names), tmp_path)
+    assert profile.steps == 3
+    assert profile.wall_step_s == pytest.approx((100 + 50 + 50) * 1e-12 / 3)
+    assert profile.ops["calls"].to_list() == [1]
+    assert "2 calls of '__inference_eval_2' ran several in a row" in str(profile.warnings)
