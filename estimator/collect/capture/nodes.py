@@ -39,15 +39,30 @@ def table(graphs: Iterable[Any], batch: Sequence[Shape] = ()) -> pd.DataFrame:
     ``batch`` has the shapes of the batch's tensors, for sizes that the input pipeline leaves open.
     """
     rows: dict[str, dict[str, object]] = {}
-    for graph in sorted(graphs, key=lambda graph: -len(graph.node)):
+    for graph in sorted(filter(_has_distinct_names, graphs), key=lambda graph: -len(graph.node)):
         for row in _rows(_make_standalone(graph, batch)):
             rows.setdefault(str(row["op"]), row)
     return GRAPH.conform(pd.DataFrame(rows.values(), columns=GRAPH.names()), "graph")
 
 
 def _is_eager(graph: Any) -> bool:
-    """Whether the graph wraps a single eager op; all such nodes have the same name."""
-    return sum(node.op not in WRAPPING for node in graph.node) <= 1
+    """Whether the graph wraps a single eager op: each node has its op's name, and reads the graph's arguments alone.
+
+    oneDNN's variant of the op may stand beside it.
+    """
+    arguments = {node.name for node in graph.node if node.op in WRAPPING}
+    wrapped = [node for node in graph.node if node.op not in WRAPPING]
+    return all(node.name == node.op and arguments.issuperset(_inputs(node)) for node in wrapped)
+
+
+def _has_distinct_names(graph: Any) -> bool:
+    """Whether no two nodes have the same name; TensorFlow's inference of shapes ends the process where two have."""
+    return len({node.name for node in graph.node}) == len(graph.node)
+
+
+def _inputs(node: Any) -> set[str]:
+    """The nodes that a node reads or waits for."""
+    return {name.lstrip("^").partition(":")[0] for name in node.input}
 
 
 def _rows(graph: Any) -> Iterator[dict[str, object]]:
@@ -86,7 +101,7 @@ def _infer_shapes(graph: Any) -> dict[str, list[Shape]]:
     """The shapes of every node's results, inferred by TensorFlow's optimizer; empty where it fails."""
     tf = tensorflow_import.import_tensorflow()
     meta_graph = tf.compat.v1.MetaGraphDef(graph_def=graph)
-    inputs = {name.lstrip("^").partition(":")[0] for node in graph.node for name in node.input}
+    inputs = {name for node in graph.node for name in _inputs(node)}
     outputs = [node.name for node in graph.node if node.name not in inputs] or [graph.node[-1].name]
     meta_graph.collection_def["train_op"].node_list.value.extend(outputs)
     try:
