@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from estimator.core.schema import MATRIX
@@ -23,6 +23,10 @@ class Batch:
     def resize(self, size: int) -> int:
         """A dimension at the wanted batch; it is a multiple of the profiled batch, or unknown (-1)."""
         return self.after if size < 0 else size // self.before * self.after
+
+    def of_slices(self, slices: int) -> Batch:
+        """One of so many slices of the batch, for the ops of a loop over them."""
+        return self if slices == 1 else replace(self, before=self.before // slices, after=self.after // slices or 1)
 
 
 @lru_cache(maxsize=2**16)

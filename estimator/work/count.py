@@ -39,6 +39,7 @@ from estimator.work.messages import count_messages
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.operators.formats import precision_of
 from estimator.work.recurrent import count_recurrent
+from estimator.work.sliced_batch import mark_slices
 from estimator.work.stated_batch import contradicted_batch
 from estimator.work.suspicious_input import times_in_another_unit, unknown_products
 from estimator.work.traffic import Traffic, read_traffic
@@ -76,7 +77,7 @@ def _digest(ops: pd.DataFrame, workload: Workload, where: str) -> str:
 def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     """As :func:`count_work`."""
     work = _with_kernel_formats(_with_operators(WORK.conform(ops, where), where))
-    work, completed = complete_layers(work)
+    work, completed = complete_layers(mark_slices(work, workload.batch_size))
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), _read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)

@@ -21,6 +21,7 @@ from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
 from estimator.work.messages import with_batch
+from estimator.work.sliced_batch import slices_of
 from estimator.work.stated_batch import contradiction
 from estimator.work.transformed import Transformed
 from estimator.work.weights import read, updates, weight_forms
@@ -120,7 +121,8 @@ def _roles(work: pd.DataFrame, batch: Batch) -> tuple[Names, pd.Series]:
     """The batch dimension of each row's product, empty for other rows; and whether it is ambiguous."""
     products = work[(work["op_class"] == "gemm") & complete(work, DIMENSIONS)]
     sizes = [products[name].astype(int) for name in DIMENSIONS]
-    pairs = [role(*dimensions, batch) for dimensions in zip(*sizes, products["trans_a"].fillna(""), strict=True)]
+    batches = [batch.of_slices(count) for count in slices_of(products)]
+    pairs = [role(*each) for each in zip(*sizes, products["trans_a"].fillna(""), batches, strict=True)]
     table = pd.DataFrame(pairs, index=products.index, columns=["role", "ambiguous"]).reindex(work.index)
     roles: Names = table["role"].fillna("").to_numpy(dtype=object)
     return roles, table["ambiguous"].eq(True)
@@ -128,15 +130,17 @@ def _roles(work: pd.DataFrame, batch: Batch) -> tuple[Names, pd.Series]:
 
 def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) -> pd.DataFrame:
     """WORK with the shapes and dimensions of the wanted batch in the rows that may scale with it."""
-    out = work.copy()
+    out, slices = work.copy(), slices_of(work)
     for name in TEXTS:
         rows = scales & work[name].notna()
-        texts = zip(work.loc[rows, name], work.loc[rows, "op_class"], strict=True)
-        out.loc[rows, name] = [resize_shapes(*text, batch) for text in texts]
+        texts = zip(work.loc[rows, name], work.loc[rows, "op_class"], slices[rows], strict=True)
+        out.loc[rows, name] = [resize_shapes(*text, batch.of_slices(count)) for *text, count in texts]
     held = {name: roles == name for name in DIMENSIONS}
     held |= {name: (work[name] % batch.before == 0).fillna(False) for name in ("conv_n", "sequences")}
     for name, holds in held.items():
-        out[name] = out[name].mask(scales & holds, out[name] // batch.before * batch.after)
+        out[name] = out[name].mask(
+            scales & holds, out[name] * slices // batch.before * (batch.after // slices).clip(lower=1)
+        )
     return out
 
 

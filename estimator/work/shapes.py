@@ -25,6 +25,8 @@ LARGEST = 2**53  # largest whole number up to which floats are exact
 RATIO = re.compile(r"\d{1,15}/[1-9]\d{0,14}")
 WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
 UNKNOWN = Rule("unmodelled", "")
+SLICES = "slices"  # the attribute of an op that takes one of so many slices of the batch
+UNKNOWN_SLICES = "unknown"
 OP_COLUMNS = ("op_type", "kernel", "shapes", "output_shapes", "attributes", "op_class")
 
 
@@ -115,15 +117,27 @@ class ParsedOps:
 
 
 def parse_ops(ops: pd.DataFrame, batch: int | None) -> ParsedOps:
-    """The descriptions of an op table; unknown dimensions become the batch size."""
+    """The descriptions of an op table; unknown dimensions become the batch size, or that of one of its slices."""
     codes = ops.groupby(list(OP_COLUMNS), dropna=False, sort=False).ngroup().to_numpy(dtype=np.intp)
     first = np.unique(codes, return_index=True)[1]
     texts = [ops[name].iloc[first].fillna("").tolist() for name in (*OP_COLUMNS, "op")]
-    parsed = [
-        Op(op_type, kernel, read_shapes(shapes, batch), read_shapes(outputs, batch), read_attributes(attributes), kind)
-        for op_type, kernel, shapes, outputs, attributes, kind in zip(*texts[:-1], strict=True)
-    ]
+    parsed = [_described(cells, batch) for cells in zip(*texts[:-1], strict=True)]
     return ParsedOps(parsed, codes, first, texts[-1])
+
+
+def _described(cells: Sequence[str], batch: int | None) -> Op:
+    """The op of these cells of a table, in the order of OP_COLUMNS."""
+    op_type, kernel, operands, outputs, text, op_class = cells
+    attributes = read_attributes(text)
+    size = of_slice(batch, attributes.get(SLICES))
+    return Op(op_type, kernel, read_shapes(operands, size), read_shapes(outputs, size), attributes, op_class)
+
+
+def of_slice(batch: int | None, slices: str | None) -> int | None:
+    """The size of one of so many slices of the batch; the batch where none are stated, None where it is unknown."""
+    if batch is None or slices is None:
+        return batch
+    return batch // int(slices) or 1 if slices.isdecimal() and int(slices) else None
 
 
 @lru_cache(maxsize=2**16)
