@@ -25,6 +25,7 @@ COLUMNS = {  # of operators.csv
     "reads": "tensors of one size that a call reads, in a benchmark and where its shapes do not tell",
     "writes": "tensors of one size that a call writes, likewise",
     "flop_per_element": "FLOP for each element of the largest operand or result",
+    "masks": "which of its tensors are masks, of one byte an element: `written`, or `both` those read and written",
     "kept_in_fp32": (
         "whether mixed precision keeps it in fp32: `yes`, `forward` for the forward pass alone, or `by op` where it "
         "casts op by op, as PyTorch's autocast does; TensorFlow's kernel reads a narrow format and computes in fp32"
@@ -63,6 +64,7 @@ class Operator:
     reads: float
     writes: float
     flop_per_element: float
+    masks: str
     kept_in_fp32: str
     along: str
     layerwise: bool

@@ -17,7 +17,7 @@ import pandas as pd
 
 from estimator.core import units
 from estimator.core.notes import Note, with_code
-from estimator.core.operators import CAST, benchmark_kernels
+from estimator.core.operators import CAST, attribute, benchmark_kernels
 from estimator.core.schema import STREAMING, WORK, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.added_kernels import without_work
@@ -31,6 +31,8 @@ NAMED = 5  # casts that a note names
 MIXED = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4")  # formats that mixed precision casts between
 NOT_FORWARD = ("backward", "optimizer")
 BIAS_GRAD = "bias_grad"
+MASK_BYTES = 1.0
+READ_BYTES, WRITTEN_BYTES = "read_bytes", "written_bytes"  # attributes of an op whose elements have no precision
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,24 @@ def add_operand_casts(
 
 
 def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Bytes per element that each row reads, and bytes per element that it writes."""
-    own = itemsizes(work["precision"])
+    """Bytes per element that each row reads, and bytes per element that it writes.
+
+    As a cast's formats say, or as ``read_bytes`` and ``written_bytes`` in the attributes do; an element of a mask has
+    one byte.
+    """
+    own, masks = itemsizes(work["precision"]), attribute(work, "masks")
     known = work[FORMATS].isin(ITEMSIZE.keys()).all(axis=1).to_numpy(dtype=bool)
     read, written = (np.where(known, itemsizes(work[name]), own) for name in FORMATS)
+    read, written = np.where(masks == "both", MASK_BYTES, read), np.where(masks != "", MASK_BYTES, written)
+    stated = [_stated_bytes(work, name) for name in (READ_BYTES, WRITTEN_BYTES)]
+    read, written = (np.where(np.isnan(a), b, a) for a, b in zip(stated, (read, written), strict=True))
     return read, written
+
+
+def _stated_bytes(work: pd.DataFrame, name: str) -> Floats:
+    """Bytes per element that each row states in its attributes; NaN where it states none."""
+    text = work["attributes"].str.extract(rf"(?:^|;){name}=(\d{{1,2}})(?!\d)", expand=False)
+    return np.asarray(text.astype(float).to_numpy(dtype=float, na_value=np.nan))
 
 
 def remove_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:

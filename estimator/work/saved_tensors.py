@@ -19,7 +19,7 @@ import numpy as np
 
 from estimator.core.places import NO_BLOCK
 from estimator.core.types import Floats, Integers
-from estimator.work.tensors import FLAG_BYTES
+from estimator.work.casts import MASK_BYTES
 
 OPERAND, OPERANDS, RESULT, MASK, INDICES = "operand", "operands", "result", "mask", "indices"
 RESERVE = "reserve"  # of a recurrent layer
@@ -201,7 +201,7 @@ def _kept(
         written.is_kept = True
         yield (written.number, RESULT), op.result * op.itemsizes[1]
     if MASK in words:
-        yield (number, MASK), op.flags * FLAG_BYTES
+        yield (number, MASK), op.flags * MASK_BYTES
     if RESERVE in words:
         yield (number, RESERVE), op.flags * op.itemsizes[1]
     if INDICES in words:

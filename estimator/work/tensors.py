@@ -13,9 +13,6 @@ from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 
-FLAGS = ("compare", "logical")  # operators whose results take one byte an element
-FLAG_BYTES = 1.0
-
 
 def result_elements(parsed: shapes.ParsedOps) -> Floats:
     """Elements that each row writes: of its results, else of the broadcast operands; 0 where nothing tells."""
@@ -36,8 +33,7 @@ def written_itemsizes(work: pd.DataFrame, workload: Workload) -> Floats:
     What products write is stored in a wider format than fp8 and narrower ones.
     """
     written = np.where(work["op_class"].isin(MATRIX), stored_itemsizes(work["precision"]), moved_sizes(work)[1])
-    known = np.where(np.isnan(written), ITEMSIZE[workload.precision], written)
-    return np.where(work["operator"].isin(FLAGS), FLAG_BYTES, known)
+    return np.where(np.isnan(written), ITEMSIZE[workload.precision], written)
 
 
 def in_phase(work: pd.DataFrame, *phases: str) -> pd.Series:

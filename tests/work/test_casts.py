@@ -141,6 +141,18 @@ def test_casts_of_narrow_formats_move_what_they_read_and_write() -> None:
     assert (read.tolist(), written.tolist()) == ([2, 4, 4, 4], [4, 1, 4, 4])
 
 
+def test_masks_take_a_byte_an_element() -> None:
+    mask: Row = {"shapes": "8x4;8x4", "output_shapes": "8x4", "precision": "fp32"}
+    work = work_of(*({**mask, "op_type": kind} for kind in ("IsNan", "LogicalOr", "xor", "Mul")))
+    assert (work["bytes"] / 32).tolist() == [9, 3, 12, 12]
+
+
+def test_elements_without_a_precision_take_the_bytes_that_are_stated() -> None:
+    stated = ("read_bytes=8;written_bytes=16", "padding=SAME;read_bytes=1", None)
+    read, written = moved_sizes(work_of(*({**CAST, "op_type": "Relu", "attributes": text} for text in stated)))
+    assert (read.tolist(), written.tolist()) == ([8, 1, 4], [16, 4, 4])
+
+
 def test_on_the_way_back_casts_are_gone_and_all_else_stays() -> None:
     told = ("from=fp32;to=bf16", None, "from=fp64;to=fp32", "from=fp8;to=fp4")
     work = work_of(*({**CAST, "attributes": text} for text in told), FORWARD, {"op_type": "Relu", "shapes": "8x4"})

@@ -9,6 +9,8 @@ PRECISION = {  # of DataType numbers; the fp8 variants are one precision
     1: "fp32", 2: "fp64", 6: "int8", 14: "bf16", 19: "fp16", 24: "fp8", 25: "fp8", 26: "fp8", 27: "fp8", 28: "fp8",
     29: "int4", 33: "fp4",
 }  # fmt: skip
+BYTES = {8: 8, 10: 1, 18: 16}  # of an element of the DataTypes complex64, bool and complex128, which are no precision
+MOVED = (("read_bytes", ("SrcT", "Tcomplex", "T")), ("written_bytes", ("DstT", "Tcomplex", "Tout", "T")))
 TRANSPOSED = (("trans_a", ("transpose_a", "adj_x")), ("trans_b", ("transpose_b", "adj_y")))
 PASS = {"BackpropInput": "grad_input", "BackpropFilter": "grad_weights"}
 
@@ -34,8 +36,8 @@ def precision(attrs: Mapping[str, Any]) -> str | None:
 
 
 def attributes(op_type: str, attrs: Mapping[str, Any]) -> str | None:
-    """The attributes of a product, convolution, pool or cast as OPS writes them, ``key=value;key=value``."""
-    pairs = [*_product(attrs), *_cast(attrs)]
+    """The attributes of a product, convolution, pool, cast, or op of masks or complex numbers, as OPS writes them."""
+    pairs = [*_product(attrs), *_cast(attrs), *_bytes(attrs)]
     if "Conv" in op_type:
         pairs += _convolution(op_type, attrs)
     elif "Pool" in op_type:
@@ -57,6 +59,14 @@ def _cast(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, name in (("from", "SrcT"), ("to", "DstT")):
         if name in attrs:
             yield key, PRECISION.get(attrs[name].type, "other")
+
+
+def _bytes(attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the bytes of an element that is read, and of one that is written, where these have no precision."""
+    for key, names in MOVED:
+        kind = next((attrs[name].type for name in names if name in attrs), None)
+        if kind in BYTES:
+            yield key, str(BYTES[kind])
 
 
 def _convolution(op_type: str, attrs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

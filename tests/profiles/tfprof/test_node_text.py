@@ -26,6 +26,10 @@ def attrs(**values: Any) -> Any:
         ("BatchMatMulV2", attrs(adj_x=True, adj_y=False), "trans_a=t;trans_b=n"),
         ("Einsum", attrs(equation=b"ab, bc -> ac"), "equation=ab,bc->ac"),
         ("Relu", attrs(), None),
+        ("SelectV2", attrs(T=10), "read_bytes=1;written_bytes=1"),
+        ("FFT", attrs(Tcomplex=8), "read_bytes=8;written_bytes=8"),
+        ("ComplexAbs", attrs(T=8, Tout=1), "read_bytes=8"),
+        ("Cast", attrs(SrcT=10, DstT=1), "from=other;to=fp32;read_bytes=1"),
         (
             "Conv2DBackpropFilter",
             attrs(strides=[1, 1, 2, 3], padding=b"VALID", data_format=b"NCHW", dilations=[1, 1, 1, 1]),
