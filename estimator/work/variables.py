@@ -17,6 +17,7 @@ from estimator.core.types import ITEMSIZE, Variables, Workload
 from estimator.work import shapes
 from estimator.work.gradients import bucket_bytes, gradient_elements
 from estimator.work.operators import is_update
+from estimator.work.read_variables import used_before
 from estimator.work.tensors import in_phase
 from estimator.work.weights import KERNEL, takes_weights, weights_taken
 
@@ -109,11 +110,14 @@ def _updated_elements(work: pd.DataFrame, workload: Workload) -> float:
 def _count_parameters(work: pd.DataFrame) -> float:
     """Elements of the weights of forward products and convolutions, and of one bias for each of their columns.
 
-    Where a profile tells the places of a row's calls, each is one of a layer with weights of its own.
+    Where a profile tells the places of a row's calls, each is one of a layer with weights of its own. Weights that
+    several products take, as those of a layer that runs twice or again in the backward pass, count once.
     """
     calls = work["places"].str.count(";").fillna(0.0).astype(float) + 1.0
-    products = work[takes_weights(work) & complete(work, ("n", "k"))]
-    convolutions = work[in_phase(work, "forward") & complete(work, ("conv_k", "conv_r", "conv_s"))]
+    takes = takes_weights(work) & complete(work, ("n", "k"))
+    convolves = in_phase(work, "forward") & complete(work, ("conv_k", "conv_r", "conv_s"))
+    first = ~used_before(work, takes | convolves)
+    products, convolutions = work[takes & first], work[convolves & first]
     dense = float(((products["k"] + 1) * products["n"] * calls[products.index]).sum())
     number = {name: convolutions[name].astype(float).fillna(1.0) for name in KERNEL}
     kernel = number["conv_t"] * number["conv_r"] * number["conv_s"] * number["conv_c"] / number["groups"]
