@@ -97,6 +97,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "precision-default": "memory-bound ops state no precision: the default is taken",
     "precision-kept": "what stays in fp32",
     "loss-scaling": "ops of loss scaling that another precision removes, or that it needs and are not added",
+    "product-of-layer": "sizes of a gradient's product in a loop are those of its forward product",
     "proportional": "ops without usable shapes are scaled by a ratio of the devices' rates, or like the modelled ops",
     "ranks-assumed": "which ranks exchange a message is not known: all ranks of the run are taken",
     "ranks-replaced": "the profile's messages among copies of the model are timed for another number of copies",

@@ -38,6 +38,7 @@ from estimator.work.layer_passes import complete_layers
 from estimator.work.messages import count_messages
 from estimator.work.operators import operator_in_class, operators_of
 from estimator.work.operators.formats import precision_of
+from estimator.work.product_passes import complete_products
 from estimator.work.recurrent import count_recurrent
 from estimator.work.sliced_batch import mark_slices
 from estimator.work.stated_batch import contradicted_batch
@@ -77,7 +78,7 @@ def _digest(ops: pd.DataFrame, workload: Workload, where: str) -> str:
 def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     """As :func:`count_work`."""
     work = _with_kernel_formats(_with_operators(WORK.conform(ops, where), where))
-    work, completed = complete_layers(mark_slices(work, workload.batch_size))
+    work, completed = _complete_passes(mark_slices(work, workload.batch_size))
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), _read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
@@ -103,6 +104,13 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     suspicious = (*unknown_products(work), *times_in_another_unit(work), *contradicted_batch(work, workload))
     notes = (*unstated, *completed, *notes, *suspicious, *uncounted_products(work), *_uncounted_notes(work))
     return Transformed(WORK.conform(work, where), changed=True, notes=notes)
+
+
+def _complete_passes(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """WORK whose convolutions and products have the sizes that the other passes of their layers state."""
+    work, of_convolutions = complete_layers(work)
+    work, of_products = complete_products(work)
+    return work, (*of_convolutions, *of_products)
 
 
 def _read_layer(op: shapes.Op) -> Layer | None:

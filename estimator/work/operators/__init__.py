@@ -180,6 +180,11 @@ def forward_name(op: str) -> str:
     return next((f"{match['scope']}{match['op']}" for match in matches if match), op)
 
 
+def name_in_loop(op: str) -> str:
+    """The name of an op of a TensorFlow loop as its gradient gives it, without the loop's; of any other op, its own."""
+    return compiled(tensorflow.LOOP_BODY).sub("", op)
+
+
 def normalization_layers(ops: pd.DataFrame) -> pd.Series:
     """The normalization layer of each row, where TensorFlow makes it of several ops; NA for all other rows.
 

@@ -8,11 +8,12 @@ IMAGE, POOL_GRAD = ("image", "weights"), ("image", "output", "output")
 BY_INPUT, BY_FILTER = ("image_sizes", "weights", "output"), ("image", "weights_sizes", "output")
 EXECUTOR = r"_?[A-Z]\w*"  # ops of the executor; XLA's and PyTorch's are in small letters
 GRADIENT_SCOPE = "gradient_tape/"  # before the scope of the layer
-# names of gradients, and in them the forward op: of a tape, and of tf.gradients
+# names of gradients, and in them the forward op: of tf.gradients, in which a tape takes those of loops, and of a tape
 GRADIENT_NAMES = (
-    r"(?P<scope>.*?)gradient_tape/(?P<op>.+)/[^/]+",
     r"(?:.*/)?(?P<scope>)gradients(?:_\d+)?/(?P<op>.+)_grad/[^/]+",
+    r"(?P<scope>.*?)gradient_tape/(?P<op>.+)/[^/]+",
 )
+LOOP_BODY = r"^.*/while(?:_\d+)?/body/_\d+/"  # before the name of an op in a loop
 NORMALIZATION_SCOPE = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # of tf.nn, of which Keras makes its layers, in fp32
 LIBRARY_SCOPE = "library"  # in place of that scope, of a layer that runs as a library's kernels
 GRADIENT_SUM = r"((Stateful)?PartitionedCall(_\d+)?/)*(gradients(_\d+)?/)?AddN(_\d+)?"  # of a tape, and of tf.gradients
