@@ -43,9 +43,9 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     parsed = shapes.parse_ops(work, workload.batch_size)
     itemsize = written_itemsizes(work, workload)
     size = result_elements(parsed) * itemsize * work["calls"].fillna(1.0).to_numpy(dtype=float)
-    variable = is_variable(work).to_numpy(dtype=bool)
+    outside = (is_variable(work) | in_phase(work, "input")).to_numpy(dtype=bool)
     earlier = producers(work)
-    flow = _follow(work, earlier, np.where(variable, 0.0, size))
+    flow = _follow(work, earlier, np.where(outside, 0.0, size))
     ends = _in_place(work, earlier, flow)
     forward, updates = in_phase(work, "forward", "input").to_numpy(), in_phase(work, "optimizer").to_numpy()
     trains = bool(in_phase(work, "backward").any())
@@ -127,9 +127,9 @@ def _living(flow: _Flow, ends: Rows, chosen: npt.NDArray[np.bool_]) -> Floats:
 
 
 def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, itemsize: Floats) -> float:
-    """Bytes of the batch of data: what forward ops read that neither an op of the step wrote nor an update changes."""
+    """Bytes of the batch of data: what forward ops read that only input wrote, and that no update changes."""
     holders = is_variable(work) | is_update(work) | in_phase(work, "optimizer")
-    inside = {*work["op"], *_names(work[holders])}
+    inside = {*work["op"][~in_phase(work, "input")], *_names(work[holders])}
     sizes: dict[tuple[str, shapes.Shape], float] = {}
     for row in np.flatnonzero((in_phase(work, "forward") & ~holders).to_numpy(dtype=bool)):
         operands = parsed.of_row(row).operands

@@ -78,3 +78,21 @@ def test_both_formats_of_jax_agree(tmp_path: Path) -> None:
     assert first.wall_step_s == pytest.approx(second.wall_step_s, rel=0.02)
     assert matrix_flop(xplane) == pytest.approx(float(process.stdout), rel=0.01)
     assert "state no shapes" in str(unpacked(count_work(second.ops, second.workload))[1])
+    assert first.workload.parameters == sum(a * b for a, b in itertools.pairwise((*SIZES[:-1], 16)))
+
+
+def test_layers_of_jax_are_read_from_its_program(tmp_path: Path) -> None:
+    """Gradients of weights, of convolutions with strides, groups and holes; arrays of a loop; weights and states."""
+    pytest.importorskip("jax")
+    from tests.profiles import jax_layers
+
+    program = [sys.executable, jax_layers.__file__, str(tmp_path)]
+    process = subprocess.run(program, check=True, capture_output=True, text=True)
+    (xplane,) = tmp_path.rglob("*.xplane.pb")
+    profile = read_profile(xplane)
+    work = count_work(profile.ops, profile.workload).work
+    assert (profile.workload.parameters, profile.workload.optimizer_slots) == (jax_layers.PARAMETERS, 1)
+    turns = 3 * 2 * jax_layers.BATCH * jax_layers.WIDTH**2 * (jax_layers.TURNS - 1)  # XLA counts one turn of the loop
+    assert work["flop"].sum() == pytest.approx(float(process.stdout) + turns, rel=0.05)
+    of_weights = work[work["pass"] == "grad_weights"]
+    assert sorted(of_weights["groups"]) == [1, 1, 4]

@@ -57,7 +57,8 @@ def test_flop_at_another_batch_go_with_it(name: str, batch: int) -> None:
     products = resized.work[resized.work["op_class"].isin(MATRIX)]
     total, first = MULTIPLY_ADDS[name]
     assert products["flop"].sum() == 2 * batch * (3 * total - first)
-    assert [note.code for note in resized.notes] == ["rebatched"]
+    assert [note.code for note in resized.notes] == ["rebatched", "rebatch-unmodelled"]
+    assert resized.notes[1].text.startswith("1 op(s), 0.0 %")  # the wait for input
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

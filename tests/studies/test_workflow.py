@@ -33,9 +33,9 @@ machines:
   new: {device: a100-sxm4-40gb, nodes: 2, devices_per_node: 4}
 units_of_work:
   search: {profile: p1b2, count: 100}
-  uq: {profile: combo, mode: inference, count: 10}
+  uq: {profile: combo, mode: inference, count: 10, input: none}
 """
-ALONE = PROFILED.replace("  uq: {profile: combo, mode: inference, count: 10}\n", "")
+ALONE = PROFILED.replace("  uq: {profile: combo, mode: inference, count: 10, input: none}\n", "")
 REFUSED = PROFILED.replace("profile: combo, ", "profile: combo, precision: bf16, ")
 
 
