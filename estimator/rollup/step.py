@@ -17,9 +17,7 @@ from estimator.rollup.source_step import coverage, idle_time, source_step_time, 
 from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, in_turn, read_ahead
 from estimator.rollup.timeline import replay, step_s
 
-LEAST_COVERAGE = (
-    0.02  # share of a processor's step that its ops explain, below which they tell nothing of another device
-)
+LEAST_COVERAGE = 0.02  # share of a processor's step that its ops explain; below it they tell nothing of other devices
 HIDDEN_LAUNCH = 0.5  # share of a stream's launch latency; in public traces short ones take 2 (H100) to 4 us (MI300X)
 
 
