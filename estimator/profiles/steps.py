@@ -15,11 +15,13 @@ Window = tuple[int, int]  # start and end, in one unit of time
 NO_WINDOWS: Integers = np.empty((0, 2), dtype=np.int64)
 NO_TIMES: Integers = np.empty(0, dtype=np.int64)
 
-STATE_STEPS = "write the number of steps as 'steps' into provenance.yaml beside the dump, or give 'ingest' --steps"
+STATE_STEPS = (
+    "write the number of steps as 'steps' into provenance.yaml in the folder of the dump, or give 'ingest' --steps"
+)
 NO_STEPS = f"no step is marked, so the trace counts as one step: {STATE_STEPS}"
 FROM_RUNS = f"no step is marked, so each {{what}} counts as a step, {{count}} in all: {STATE_STEPS}"
 RUN, CALL = "run of the program that ran longest", "call of the function that took longest"
-BESIDE = "{count} calls of {functions} ran several in a row between steps, as evaluations do: they are no part of these"
+LEFT_OUT = "{count} calls of {functions} ran several in a row between steps, as evaluations do: they are left out"
 SEVERAL_MARKS = (
     "marks have several names: the {count} of '{name}', which last longest in all, count as steps, those of {others} "
     f"do not: {STATE_STEPS}"
@@ -51,23 +53,22 @@ class Windows:
         self.calls.setdefault(function, []).append((start, end))
 
     def find(self) -> Integers:
-        """Start and end of each step, in the order of time: those of the marks, without marks of a program's runs, and
-        without these of a function's calls.
+        """Start and end of each step, in the order of time.
 
-        The marks are those with the name that lasts longest in all. Of marks inside others these are the outer ones,
-        which are the steps in XProf too. Of a training and its evaluation they are those of the longer one. The program
-        or function is the one whose runs last longest. A step lasts up to the next one, or up to a mark of another name
-        behind it.
+        Steps are the marks; without marks, the runs of a program; without runs, the calls of a function. Of each kind
+        that name counts which lasts longest in all: of a training and its evaluation the longer one. Of marks inside
+        others the outer ones are the steps, as in XProf. A step lasts up to the next one, or up to a mark of another
+        name behind it.
         """
         if not self.windows:
             return _up_to_the_next(self._longest_runs(), NO_TIMES) if self.runs else self._calls_of_steps()
         begins = np.array([begin for marks in self.windows.values() for begin, _ in marks], dtype=np.int64)
         return _up_to_the_next(_in_time(self.windows[self._name()]), begins)
 
-    def beside(self) -> dict[str, list[Window]]:
-        """The calls, by function, that are no part of the steps where calls of another function are these.
+    def left_out(self) -> dict[str, list[Window]]:
+        """The calls, by function, that belong to no step, where calls of another function stand for the steps.
 
-        They come several in a row in some steps and in others not at all, as those of an evaluation after an epoch.
+        Several of them come in a row after some steps, and none after others, as an evaluation comes after an epoch.
         """
         if self.windows or self.runs:
             return {}
@@ -109,9 +110,9 @@ class Windows:
         if not self.windows:
             count = len(self.find())
             yield FROM_RUNS.format(what=RUN if self.runs else CALL, count=count) if count else NO_STEPS
-        if beside := self.beside():
-            functions = ", ".join(f"'{name}'" for name in sorted(beside))
-            yield BESIDE.format(count=sum(map(len, beside.values())), functions=functions)
+        if left_out := self.left_out():
+            functions = ", ".join(f"'{name}'" for name in sorted(left_out))
+            yield LEFT_OUT.format(count=sum(map(len, left_out.values())), functions=functions)
 
     def _name(self) -> str:
         """The name of the marks that last longest in all."""
@@ -122,10 +123,10 @@ class Windows:
         return _in_time(max(([*runs.values()] for runs in self.runs.values()), key=_total, default=[]))
 
     def _calls_of_steps(self) -> Integers:
-        """Start and end of the steps that calls stand for; the last one before calls beside ends with its own call."""
+        """Start and end of the steps that calls stand for; one before calls left out ends with its own call."""
         steps = self._longest_calls()
-        beside = np.array([begin for calls in self.beside().values() for begin, _ in calls], dtype=np.int64)
-        before = np.searchsorted(steps[:, 0], beside) - 1
+        begins = np.array([begin for calls in self.left_out().values() for begin, _ in calls], dtype=np.int64)
+        before = np.searchsorted(steps[:, 0], begins) - 1
         return _up_to_the_next(steps, steps[before[before >= 0], 1])
 
     def _longest_calls(self) -> Integers:

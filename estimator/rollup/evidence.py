@@ -58,7 +58,7 @@ def mostly_dispatch(shares: Mapping[str, float], replayed: ReplayedStep, target:
     if share <= MUCH_CARRIED:
         return ()
     headline = (
-        "the step mostly waits for the framework's launches, on every device alike; 'host: none' compares devices"
+        "the step mostly waits for the framework's launches, the same on every device; 'host: none' compares devices"
     )
     details = f" (launches: {100 * share:.0f} % of the step on {target.name}; kernels alone take {100 * kernels:.0f} %)"
     return (Note("dispatch-mostly", headline + details, subject=target.name, details=details),)

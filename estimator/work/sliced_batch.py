@@ -6,8 +6,6 @@ step as there are slices, one of these; elsewhere nothing tells which part, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
@@ -21,8 +19,7 @@ TEXTS = ("shapes", "output_shapes")
 
 def mark_slices(work: pd.DataFrame, batch: int | None) -> pd.DataFrame:
     """WORK with ``slices=N``, or ``slices=unknown``, in the attributes of the ops of unknown size behind slices."""
-    first = _slices_batch(work, batch)
-    if batch is None or not first.any():
+    if batch is None or not (first := _slices_batch(work, batch)).any():
         return work
     is_open = _holds(work, TEXTS) & ~work["attributes"].fillna("").str.contains(f"{SLICES}=", regex=False)
     rows = is_open.to_numpy(dtype=bool) & _behind(work, first)
@@ -38,12 +35,12 @@ def slices_of(work: pd.DataFrame) -> pd.Series:
     return work["attributes"].str.extract(rf"(?:^|;){SLICES}=(\d+)", expand=False).fillna("1").astype(int)
 
 
-def _slices_batch(work: pd.DataFrame, batch: int | None) -> Flags:
+def _slices_batch(work: pd.DataFrame, batch: int) -> Flags:
     """Which ops take a slice of unknown size from a tensor of known sizes that begins with the batch."""
-    begins = work["shapes"].str.match(rf"{batch}(?!\d)").fillna(False)
-    result = work["output_shapes"].str.match(r"-1(?![^;x])").fillna(False)
-    rows = work["operator"].eq("slice").fillna(False) & begins & result & ~_holds(work, TEXTS[:1])
-    return np.asarray(rows, dtype=bool)
+    slices = work[work["operator"].eq("slice").fillna(False)]
+    begins = slices["shapes"].str.match(rf"{batch}(?!\d)").fillna(False)
+    result = slices["output_shapes"].str.match(r"-1(?![^;x])").fillna(False)
+    return np.asarray(work.index.isin(slices.index[begins & result & ~_holds(slices, TEXTS[:1])]))
 
 
 def _holds(work: pd.DataFrame, columns: tuple[str, ...]) -> pd.Series:
@@ -69,12 +66,7 @@ def _behind(work: pd.DataFrame, first: Flags) -> Flags:
 def _takers(work: pd.DataFrame) -> dict[str, list[int]]:
     """The rows that take each op's results, by its name."""
     takers: dict[str, list[int]] = {}
-    for name, row in _taken(work):
-        takers.setdefault(name, []).append(row)
-    return takers
-
-
-def _taken(work: pd.DataFrame) -> Iterator[tuple[str, int]]:
-    """Yield each op whose result a row takes, and the row."""
     for row, text in enumerate(work["inputs"]):
-        yield from ((name, row) for name in listed(text))
+        for name in listed(text):
+            takers.setdefault(name, []).append(row)
+    return takers

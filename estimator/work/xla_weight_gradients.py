@@ -11,7 +11,7 @@ from estimator.work.xla_convolution import labelled_layouts, runs_backwards
 SWAPPED, TO_WEIGHTS, TO_IMAGE = str.maketrans("bf", "fb"), str.maketrans("bf", "io"), str.maketrans("io", "bf")
 EXCHANGED = {"strides": "rhs_dilations", "rhs_dilations": "strides", "groups": "batch_groups", "batch_groups": "groups"}
 PER_AXIS = ("window", "strides", "pads", "lhs_dilations", "rhs_dilations")
-GROWN = "bof"  # the dimensions of image, window and result that hold the groups beside their own
+GROWN = "bof"  # the dimensions of image, window and result that hold the groups too
 
 
 def gives_weights(op: Op) -> bool:

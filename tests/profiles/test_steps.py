@@ -98,10 +98,10 @@ def test_calls_in_a_row_between_those_of_steps_are_no_part_of_them() -> None:
     for start in (22, 26, 30):
         windows.mark_call("eval", start, start + 2)
     assert windows.find().tolist() == [[0, 10], [10, 15], [50, 60], [60, 65]]
-    assert list(windows.beside()) == ["eval"]
-    assert steps.BESIDE.format(count=3, functions="'eval'") in list(windows.warnings())
+    assert list(windows.left_out()) == ["eval"]
+    assert steps.LEFT_OUT.format(count=3, functions="'eval'") in list(windows.warnings())
     windows.mark("step", 0, 65)
-    assert not windows.beside()
+    assert not windows.left_out()
 
 
 @pytest.mark.parametrize("starts", [(6, 16, 56), (6, 7, 16, 17, 56, 57), (16,), (16, 66), ()])

@@ -118,4 +118,4 @@ def test_a_step_that_is_mostly_launches_is_noted() -> None:
     assert (note.kind, note.details) == (
         "left-open", f" (launches: 72 % of the step on toy; kernels alone take {kernels})"
     )  # fmt: skip
-    assert "on every device alike" in note.headline
+    assert "the same on every device" in note.headline

@@ -1,4 +1,4 @@
-"""Products that take the weights of the same variable are told by the flow between a step's ops."""
+"""Products that take the weights of the same variable are known by the flow between a step's ops."""
 
 import pandas as pd
 import pytest

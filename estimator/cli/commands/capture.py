@@ -36,8 +36,8 @@ def capture(
 
     MODEL defines build() or model, a compiled Keras model. It may define data(), which gives (x, y) or a
     tf.data.Dataset; without it the input is noise. Or MODEL defines train_step(batch) and batches(), which gives an
-    iterable. BATCH_SIZE, SAMPLES and EPOCHS, or workload.yaml beside it, may say more. --scale needs build(scale=1.0),
-    which shrinks widths of dense layers and lengths of inputs.
+    iterable. BATCH_SIZE, SAMPLES and EPOCHS, or workload.yaml in its folder, may say more. --scale needs
+    build(scale=1.0), which shrinks widths of dense layers and lengths of inputs.
     """
     from estimator.cli import terminal
     from estimator.cli.render.capture import render_capture

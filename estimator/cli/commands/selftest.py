@@ -39,7 +39,7 @@ def selftest(
     It profiles in one setting, predicts another, runs it, and compares (extra: tensorflow; Linux). A setting is one
     core or two, with fewer or more of the processor's instructions, and counts as a device. In each setting it
     measures products, convolutions, pools and streams, never a workload. It predicts every setting from every other
-    one. The error is shown beside the noise floor, the difference between two sets of runs of the same step. It takes
+    one. The error is shown with the noise floor, the difference between two sets of runs of the same step. It takes
     about 40 minutes, with --quick a few; run nothing else meanwhile.
     """
     import tempfile

@@ -48,7 +48,7 @@ def table(graphs: Iterable[Any], batch: Sequence[Shape] = ()) -> pd.DataFrame:
 def _is_eager(graph: Any) -> bool:
     """Whether the graph wraps a single eager op: each node has its op's name, and reads the graph's arguments alone.
 
-    oneDNN's variant of the op may stand beside it.
+    The graph may hold oneDNN's variant of the op too.
     """
     arguments = {node.name for node in graph.node if node.op in WRAPPING}
     wrapped = [node for node in graph.node if node.op not in WRAPPING]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from estimator.core.types import Flags, Integers
+from estimator.profiles.kineto.arguments import Call, read_sizes
 from estimator.profiles.kineto.nesting import BACK, FORWARD, Nesting, are_calls, are_inside, is_gradient
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
@@ -67,6 +70,12 @@ def pass_numbers(trace: Trace, forward: Integers) -> Integers:
     number = np.zeros(len(is_forward), dtype=np.int64)
     number[rows] = np.cumsum(np.diff(is_forward[rows].astype(np.int64), prepend=0) > 0)
     return np.asarray(number[forward])
+
+
+def handed_over(call: Call) -> Sequence[tuple[int, ...]]:
+    """The sizes of the gradients that an op hands over to a parameter; none for other ops."""
+    sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
+    return sizes[0] if sizes else ()
 
 
 def are_ends(trace: Trace) -> Flags:

@@ -18,7 +18,7 @@ import numpy as np
 from estimator.core.places import NO_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.autograd import GRADIENT_ENDS, with_gradients
+from estimator.profiles.kineto.autograd import are_ends, with_gradients
 from estimator.profiles.kineto.nesting import (
     BACK,
     FORWARD,
@@ -73,7 +73,7 @@ def gradients_of_inputs(blocks: Sequence[Block], trace: Trace, nest: Nesting) ->
     inputs = {block.gradient: Counter(sizes[kind[block.rows[-1]]]) for block in functions}
     large = {size for each in inputs.values() for size in each if len(size) >= LEAST_DIMENSIONS}
     around = nearest(list(inputs), nest.parent)
-    for row in np.flatnonzero(are_calls(trace, lambda call: call.name == GRADIENT_ENDS))[::-1].tolist():
+    for row in np.flatnonzero(are_ends(trace))[::-1].tolist():
         left = inputs.get(int(around[row]), Counter(large))
         for size in sizes[kind[row]]:
             flags[row] = left[size] > 0

@@ -13,7 +13,7 @@ import numpy as np
 from estimator.core.types import Flags
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
-from estimator.profiles.kineto.autograd import GRADIENT_ENDS
+from estimator.profiles.kineto.autograd import handed_over
 from estimator.profiles.kineto.nesting import BACK, FORWARD, NO_OP, Nesting, are_calls, is_gradient, nearest
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
@@ -28,7 +28,7 @@ def frozen_products(trace: Trace, nest: Nesting, again: Flags) -> Flags:
     """
     calls, kind, number = list(trace.calls), trace.ops["kind"], trace.ops["sequence"]
     flags = np.zeros(len(kind), dtype=bool)
-    if not any(call.name == GRADIENT_ENDS and read_sizes(call.dims) for call in calls):
+    if not any(map(handed_over, calls)):
         return flags
     products = are_calls(trace, lambda call: len(_matrices(call)) == FACTORS)
     forward = np.flatnonzero(products & ((nest.phase == FORWARD) | again) & (number != ABSENT))

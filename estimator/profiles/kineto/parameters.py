@@ -10,7 +10,7 @@ import numpy as np
 
 from estimator.core.types import Flags
 from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
-from estimator.profiles.kineto.autograd import GRADIENT_ENDS
+from estimator.profiles.kineto.autograd import handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
 from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_around
@@ -20,7 +20,7 @@ from estimator.profiles.kineto.trace import Trace
 def trained_numbers(trace: Trace, graph: Graph, in_steps: Flags, passes: int) -> int | None:
     """Trained numbers, by the gradients that each of so many backward passes hands over; None where nothing tells."""
     often = _often(trace, in_steps & ~graph.of_input)
-    total = sum(count * _gradient_elements(call) for call, count in often)
+    total = sum(count * sum(map(math.prod, handed_over(call))) for call, count in often)
     return round(total / passes) or None
 
 
@@ -52,12 +52,6 @@ def _sizes(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]
     return sizes
 
 
-def _gradient_elements(call: Call) -> int:
-    """Elements of the gradient that an op hands over to a parameter; 0 for all other ops."""
-    sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
-    return sum(map(math.prod, sizes[0])) if sizes else 0
-
-
 def _weights(call: Call) -> tuple[int, ...]:
     """The size of the weights that a call takes; () for other calls."""
     name, sizes = base_name(call.name), read_sizes(call.dims)
@@ -66,8 +60,7 @@ def _weights(call: Call) -> tuple[int, ...]:
 
 def _trained(call: Call) -> tuple[int, ...]:
     """The size of the parameter that a call hands a gradient to; () for other calls."""
-    sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
-    return _only(sizes[0]) if sizes else ()
+    return _only(handed_over(call))
 
 
 def _only(tensors: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

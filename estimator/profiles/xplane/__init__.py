@@ -207,7 +207,7 @@ class _Reading:
     def host_counted(self) -> Integers:
         """Start and end of the times in which the ops of a host belong to its steps; none where all do."""
         host = self.parts[0]
-        if not host.kinds or not (self.steps.windows or self.steps.beside()):
+        if not host.kinds or not (self.steps.windows or self.steps.left_out()):
             return NO_WINDOWS
         steps, (first, last) = self.steps.counted(), host.begun
         all_inside = first >= steps[0, 0] and last < steps[-1, 1] and (steps[1:, 0] == steps[:-1, 1]).all()
@@ -297,7 +297,8 @@ class _PlaneEvents:
         relevant = sorted(event for event, metadata in self.described.items() if self._is_relevant(metadata))
         self.metadata = np.array(relevant, dtype=np.int64)
         self.waits = np.array([event for event in relevant if is_wait(self.described[event].name)], dtype=np.int64)
-        self.input = np.array([event for event in relevant if self._waits_for_input(event)], dtype=np.int64)
+        on_input = [event for event in relevant if self.described[event].name == ops.WAITS_FOR_INPUT]
+        self.input = np.array([] if plane.device else on_input, dtype=np.int64)
         ids = np.array([*stats.values()], dtype=np.int64)
         calls = {event: ops.CALLED.match(metadata.name) for event, metadata in self.described.items()}
         self.functions = {event: call[1] for event, call in calls.items() if call and not plane.device}
@@ -311,9 +312,6 @@ class _PlaneEvents:
     def _is_relevant(self, metadata: EventMetadata) -> bool:
         of_host = self.reading.launched and may_launch_or_wait(metadata.name, self.reading.launched)
         return self.plane.device or bool(of_host) or ops.may_be_op_or_step(metadata.name)
-
-    def _waits_for_input(self, event: int) -> bool:
-        return not self.plane.device and self.described[event].name == ops.WAITS_FOR_INPUT
 
     def batches(self, line: Line, base_ns: int, with_ops: bool, ordered: bool) -> Iterator[Batch]:
         """Yield the ops of one line in the order of time. Raises OutOfOrderError, and EstimatorError."""
@@ -442,7 +440,7 @@ class _PlaneEvents:
             copies = devices.is_copy(self.described[event].name, (name for name, text in stats.items() if text))
             self.part.computes |= bool(kinds) and not copies
             self.numbers[key] = number if kinds else NO_OP
-            if self._waits_for_input(event):
+            if event in self.input:
                 self.part.waits.add(number)
         return self.numbers[key]
 

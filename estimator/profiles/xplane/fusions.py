@@ -27,7 +27,7 @@ class Fusion:
         for user in instructions:
             for operand in user.operand_ids:
                 self.users.setdefault(operand, []).append(user)
-        root = self.by_id.get(root_id)
+        self.root = root = self.by_id.get(root_id)
         results = [] if root is None else [root] if root.opcode != "tuple" else self._operands(root)
         self.results = [self._before(result) for result in results]
 

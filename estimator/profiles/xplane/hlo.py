@@ -97,9 +97,10 @@ def _parts(instruction: Any, by_id: Mapping[int, Any], computations: Mapping[int
     inner = list(_inside(instruction, computations)) if instruction.opcode == "fusion" else []
     products = [i for i in inner if i.opcode in MATRIX or _is_library_product(i)]
     if not products:
-        root = _root(instruction, computations)
-        kernel = instruction.custom_call_target or _opcode(instruction if root is None else root)
-        yield replace(_describe(instruction, by_id, _fusion(instruction, computations)), kernel=kernel)
+        fusion = _fusion(instruction, computations)
+        runs = instruction if fusion is None or fusion.root is None else fusion.root
+        kernel = instruction.custom_call_target or _opcode(runs)
+        yield replace(_describe(instruction, by_id, fusion), kernel=kernel)
         return
     flop = [_flop(product, by_id) for product in products]
     for product, part in zip(products, flop, strict=True):
@@ -132,14 +133,6 @@ def _inside(instruction: Any, computations: Mapping[int, Any], depth: int = 0) -
         for inner in computations[called].instructions if called in computations and depth < 8 else ():
             yield inner
             yield from _inside(inner, computations, depth + 1)
-
-
-def _root(instruction: Any, computations: Mapping[int, Any]) -> Any | None:
-    """The root instruction of a fusion; None for any other instruction."""
-    if instruction.opcode != "fusion":
-        return None
-    called = [computations[c] for c in instruction.called_computation_ids if c in computations]
-    return next((i for computation in called for i in computation.instructions if i.id == computation.root_id), None)
 
 
 def _fusion(instruction: Any, computations: Mapping[int, Any]) -> Fusion | None:

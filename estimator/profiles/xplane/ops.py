@@ -241,7 +241,7 @@ def _kernel_lines(lines: Sequence[Line]) -> list[Line]:
 
 
 def prepares_input(plane: Plane, line: Line) -> bool:
-    """Whether a line is a thread that prepares input beside the step, or on which a traced function waits for it."""
+    """Whether a line is a thread that prepares input while a step runs, or on which a traced function waits for it."""
     return not plane.device and bool(INPUT_THREAD.match(line.name))
 
 

@@ -153,10 +153,10 @@ def test_window_and_labels_of_a_convolution() -> None:
         "labels=b01f_01io->b01f;window=3x3;strides=2x1;pads=0_1x1_0;lhs_dilations=1x2;rhs_dilations=1x1;"
         "groups=1;batch_groups=1"
     )
-    for path, told in (("jit(step)/jvp(M)/conv", "forward"), ("jit(step)/transpose(jvp(M))/conv", None)):
+    for path, stated in (("jit(step)/jvp(M)/conv", "forward"), ("jit(step)/transpose(jvp(M))/conv", None)):
         named = {**convolution, "metadata": {"op_name": path}}
         (part,) = program([parameter(1, 2, 8, 8, 3), parameter(2, 3, 3, 3, 16), named])["conv"]
-        assert read_attributes(part.attributes or "").get("pass") == told
+        assert read_attributes(part.attributes or "").get("pass") == stated
 
 
 FIRST = {  # channels first
