@@ -150,7 +150,7 @@ Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Positive = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e9)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
-Slots = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=0, le=16)]
+Slots = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, le=16)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
 

@@ -81,7 +81,7 @@ def largest_block(work: pd.DataFrame, parameters: float) -> float:
 def _slots(work: pd.DataFrame, workload: Workload, count: float) -> tuple[float, tuple[Note, ...]]:
     """The states of the optimizer: as stated, else by the variables that the update writes, else by its name."""
     if workload.optimizer_slots is not None:
-        return float(workload.optimizer_slots), ()
+        return workload.optimizer_slots, ()
     counted = _updated_elements(work, workload) / count - 1.0
     if np.abs(counted - np.rint(counted)) < NEAR and 0 <= np.rint(counted) <= MOST_SLOTS:  # never where it is NaN
         return float(np.rint(counted)), ()

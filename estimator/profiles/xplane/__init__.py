@@ -110,11 +110,9 @@ def _as_profiled(workload: Workload, reading: _Reading, workers: list[_Part]) ->
     state = ops.state_of_step(parts)
     if framework != JAX or workload.mode != "training" or state is None:
         return workload
-    parameters = workload.parameters or state.parameters
-    slots = workload.optimizer_slots
-    return workload.model_copy(
-        update={"parameters": parameters, "optimizer_slots": state.copies - 1 if slots is None else slots}
-    )
+    states_given = workload.optimizer is not None or workload.optimizer_slots is not None
+    slots = workload.optimizer_slots if states_given else state.slots
+    return workload.model_copy(update={"parameters": workload.parameters or state.parameters, "optimizer_slots": slots})
 
 
 def _steps(reading: _Reading, workers: list[_Part]) -> Integers:

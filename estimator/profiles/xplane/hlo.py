@@ -81,7 +81,8 @@ def _state(module: Any) -> State | None:
     entry = next((each for each in module.computations if each.id == module.entry_computation_id), None)
     if entry is None or any(SENDS.match(i.opcode) for each in module.computations for i in each.instructions):
         return None
-    taken = [array for i in entry.instructions if i.opcode == "parameter" for array in _arrays(i.shape)]
+    parameters = (i for i in entry.instructions if i.opcode == "parameter")
+    taken = [(i.metadata.op_name, array) for i in parameters for array in _arrays(i.shape)]
     root = next((i for i in entry.instructions if i.id == entry.root_id), None)
     return None if root is None else kept_state(taken, _arrays(root.shape))
 

@@ -1,47 +1,91 @@
-"""What a training step of XLA keeps from step to step: the arrays that its program takes and gives back.
+"""What a training step of JAX keeps from step to step: arrays that its program takes and gives back.
 
-A program of JAX is a function without side effects. It takes weights, states of the optimizer and a batch, and gives
-the updated weights and states back.
+Such a program is a function without side effects: it takes weights, states of the optimizer and a batch, and gives the
+updated weights and states back. The program names each array by its place in the function's arguments, such as
+``params['Dense_0']['kernel']`` and ``state[0].mu['Dense_0']['kernel']``.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-Array = tuple[str, tuple[int, ...]]  # number format and sizes
-MOST_COPIES = 5  # a weight, and at most four states of the optimizer
-LEAST_DIMENSIONS = 2  # of arrays that tell the copies: statistics of a normalization are vectors, which have no states
+Sizes = tuple[int, ...]
+Array = tuple[str, Sizes]  # number format and sizes
+Place = tuple[str, ...]  # the argument's name, and the keys, numbers and fields that lead to an array in it
+PART = re.compile(r"""\[(?:'[^']*'|"[^"]*"|[^\]]*)\]|\.?\w+""")
+MATRIX = 2  # dimensions; statistics of a normalization are vectors, which have no states
 
 
 @dataclass(frozen=True)
 class State:
-    """Numbers that a step keeps, and how many arrays there are of each weight's size, with the weight itself."""
+    """How many numbers the weights have, and how many an optimizer keeps for each of them."""
 
-    numbers: int
-    copies: int
-
-    @property
-    def parameters(self) -> int:
-        """Numbers of the weights alone."""
-        return round(self.numbers / self.copies)
+    parameters: int
+    slots: float
 
 
-def kept_state(taken: Iterable[Array], given: Iterable[Array]) -> State | None:
-    """The state of a program, by the arrays of floating-point numbers that it takes and gives; None without any."""
-    kept = Counter(taken) & Counter(given)
-    numbers = sum(count * math.prod(sizes) for (_, sizes), count in kept.items())
-    if not numbers:
+def kept_state(taken: Iterable[tuple[str, Array]], given: Iterable[Array]) -> State | None:
+    """The state of a program, by the arrays that it takes, with their names, and by those that it gives.
+
+    None where nothing comes back, and where names are missing.
+    """
+    kept = _kept([(tuple(PART.findall(name)), array) for name, array in taken], Counter(given))
+    if not kept or not all(place for place, _ in kept):
         return None
-    of_matrices = [count for (_, sizes), count in kept.items() if len(sizes) >= LEAST_DIMENSIONS]
-    return State(numbers, _copies(of_matrices or kept.values()))
+    states = _of_fields(kept)
+    states |= _of_arguments([each for each in kept if each[0] not in states])
+    numbers: Counter[bool] = Counter()
+    for place, sizes in kept:
+        numbers[place in states] += math.prod(sizes)
+    return State(numbers[False], numbers[True] / numbers[False])
 
 
-def _copies(counts: Collection[int]) -> int:
-    """Arrays for each weight, by how many there are of each size: three for Adam, six where two layers match."""
-    common = math.gcd(*counts)
-    if common <= MOST_COPIES:
-        return common
-    return next((copies for copies in (3, 2) if common % copies == 0), 1)
+def _kept(taken: Iterable[tuple[Place, Array]], given: Counter[Array]) -> list[tuple[Place, Sizes]]:
+    """Places and sizes of the arrays that come back; of more of one size the longest places, as a batch has a short
+    one.
+    """
+    kept = []
+    for place, array in sorted(taken, key=lambda each: -len(each[0])):
+        if given[array]:
+            given[array] -= 1
+            kept.append((place, array[1]))
+    return kept
+
+
+def _of_fields(kept: Sequence[tuple[Place, Sizes]]) -> set[Place]:
+    """The states in fields, whose places end with that of a weight of their sizes: ``.mu['Dense_0']['kernel']``.
+
+    Weights are in another argument, or in another part of the only one: ``state.params`` and ``state.opt_state``.
+    """
+    lead = 1 if len({place[0] for place, _ in kept}) > 1 else 2
+    holders = defaultdict(set)
+    for place, sizes in kept:
+        holders[place[lead:], sizes].add(place[:lead])
+    return {
+        place
+        for place, sizes in kept
+        for end in range(lead + 1, len(place))
+        if any(part.startswith(".") for part in place[lead:end]) and holders[place[end:], sizes] - {place[:lead]}
+    }
+
+
+def _of_arguments(kept: Sequence[tuple[Place, Sizes]]) -> set[Place]:
+    """The states in arguments whose matrices all have sizes of weights, which are in arguments of fewer arrays.
+
+    An argument that is an array by itself is a weight.
+    """
+    arguments = defaultdict(list)
+    for place, sizes in kept:
+        arguments[place[0] if len(place) > 1 else place].append((place, sizes))
+    weights: set[Sizes] = set()
+    states: set[Place] = set()
+    for argument, arrays in sorted(arguments.items(), key=lambda each: len(each[1])):
+        matrices = {sizes for _, sizes in arrays if len(sizes) >= MATRIX}
+        if matrices and matrices <= weights and isinstance(argument, str):
+            states.update(place for place, _ in arrays)
+        weights |= matrices
+    return states

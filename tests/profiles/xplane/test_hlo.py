@@ -258,9 +258,12 @@ def root(number: int, *shapes: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_step_keeps_the_arrays_that_it_takes_and_gives() -> None:
-    taken = [parameter(1, 8, 4), parameter(2, 8, 4), parameter(3, 32, 8), parameter(4, 8, 4, kind=4), parameter(5)]
+    places = {1: "p['a']", 2: "s[0].mu['a']", 3: "x", 4: "n", 5: "lr"}
+    sizes = {1: (8, 4), 2: (8, 4), 3: (32, 8), 5: ()}
+    taken = [{**parameter(n, *of), "metadata": {"op_name": places[n]}} for n, of in sizes.items()]
+    taken.append({**parameter(4, 8, 4, kind=4), "metadata": {"op_name": "n"}})
     given = root(6, array(8, 4), array(8, 4), array(8, 4, kind=4), array())
-    assert whole_program([*taken, given]).state == State(2 * 8 * 4, 2)
+    assert whole_program([*taken, given]).state == State(8 * 4, 1.0)
     assert whole_program([*taken, root(6, array(3, 3))]).state is None
 
 

@@ -76,7 +76,7 @@ def test_names_types_and_times_of_the_ops_of_several_devices() -> None:
 
 
 def test_the_state_of_the_step_is_that_of_the_program_that_took_most_of_the_time() -> None:
-    step, other = State(30, 3), State(500, 1)
+    step, other = State(30, 3.0), State(500, 1.0)
     kinds = [replace(kind(number, 1.0), state=state) for number, state in enumerate((other, step, None, step))]
     total = Tally(np.ones(4, int), np.array([40, 30, 20, 30]), np.zeros(4, int), np.ones(4))
     assert ops.state_of_step([(kinds, total)]) == step

@@ -2,30 +2,63 @@
 
 import pytest
 
-from estimator.profiles.xplane.state import Array, State, kept_state
+from estimator.profiles.xplane.state import State, kept_state
 
-KERNEL, BIAS, BATCH = ("fp32", (8, 4)), ("fp32", (4,)), ("fp32", (16, 8))
-TABLE: Array = ("bf16", (9, 8))
-STATISTICS = ("fp32", (8,))
+SIZES = {"['a']['kernel']": (8, 4), "['a']['bias']": (4,), "['b']['kernel']": (4, 4), "['b']['bias']": (4,)}
+COUNT = 32 + 4 + 16 + 4
+NUMBERED = {f".states[0][{number}]": sizes for number, sizes in enumerate(SIZES.values())}
+BATCH = {"x": (16, 8)}
+
+
+def arrays(prefix: str, leaves: dict[str, tuple[int, ...]] = SIZES) -> dict[str, tuple[int, ...]]:
+    return {prefix + name: sizes for name, sizes in leaves.items()}
+
+
+def state_of(kept: dict[str, tuple[int, ...]], precision: str = "fp32") -> State | None:
+    """The state of a step that takes arrays and a batch, and gives the arrays back."""
+    taken = [(name, (precision, sizes)) for name, sizes in (BATCH | kept).items()]
+    return kept_state(taken, [*((precision, sizes) for sizes in kept.values()), ("fp32", (16, 10))])
 
 
 @pytest.mark.parametrize(
-    ("kept", "state"),
+    ("kept", "slots"),
     [
-        ([KERNEL, BIAS], State(36, 1)),  # gradient descent
-        ([KERNEL, BIAS] * 2, State(72, 2)),  # with momentum
-        ([KERNEL, BIAS, STATISTICS, KERNEL, BIAS, KERNEL, BIAS], State(116, 3)),  # Adam, and a normalization
-        ([KERNEL] * 6 + [TABLE] * 3, State(408, 3)),  # two layers of one size
-        ([KERNEL] * 6, State(192, 3)),
-        ([KERNEL] * 8, State(256, 2)),
-        ([KERNEL] * 7, State(224, 1)),
-        ([BIAS] * 2, State(8, 2)),
-        ([], None),
+        (arrays("p"), 0),  # gradient descent
+        (arrays("p") | arrays("s[0].trace"), 1),
+        (arrays("p") | arrays("s[1][0].mu") | arrays("s[1][0].nu"), 2),
+        (arrays("state.params") | arrays("state.opt_state[0].mu") | arrays("state.opt_state[0].nu"), 2),
+        (arrays("carry[0]") | arrays("carry[1][0].trace"), 1),
+        (arrays("p") | arrays("m") | arrays("v"), 2),  # an optimizer by hand
+        (arrays("p") | arrays("o['m']") | arrays("o['v']"), 2),
+        (arrays("model", NUMBERED) | arrays("optimizer[0]", NUMBERED) | arrays("optimizer[1]", NUMBERED), 2),
+        (arrays("p") | {"s[0].mu['b']['kernel']": (4, 4)}, 16 / COUNT),  # only some weights are trained
     ],
 )
-def test_weights_and_states_are_arrays_that_come_back(kept: list[Array], state: State | None) -> None:
-    assert kept_state([*kept, BATCH], [("fp32", (16, 10)), *reversed(kept)]) == state
+def test_states_are_known_by_their_places(kept: dict[str, tuple[int, ...]], slots: float) -> None:
+    assert state_of(kept) == State(COUNT, pytest.approx(slots))
 
 
-def test_parameters_are_the_weights_alone() -> None:
-    assert State(90, 3).parameters == 30
+@pytest.mark.parametrize("names", [("p[0]['a']", "p[1]['a']", "p[2]['a']"), ("w1", "w2", "w3")])
+def test_layers_of_one_size_are_no_states(names: tuple[str, ...]) -> None:
+    assert state_of(dict.fromkeys(names, (4, 4))) == State(3 * 16, 0.0)
+
+
+def test_two_networks_keep_states_of_their_own() -> None:
+    other = {"['a']['kernel']": (9, 4), "['a']['bias']": (4,)}
+    kept = arrays("pg") | arrays("pd", other) | arrays("sg[0].mu") | arrays("sg[0].nu") | arrays("sd[0].trace", other)
+    assert state_of(kept) == State(COUNT + 40, pytest.approx((2 * COUNT + 40) / (COUNT + 40)))
+
+
+def test_a_state_may_have_another_format() -> None:
+    taken = [("p[0]", ("fp32", (8, 4))), ("s[0].mu[0]", ("bf16", (8, 4)))]
+    assert kept_state(taken, [array for _, array in taken]) == State(32, 1.0)
+
+
+def test_a_batch_of_a_weight_s_sizes_is_not_kept() -> None:
+    taken = [("x", ("fp32", (4, 4))), ("p['a']", ("fp32", (4, 4)))]
+    assert kept_state(taken, [("fp32", (4, 4))]) == State(16, 0.0)
+
+
+def test_without_names_or_arrays_that_come_back_nothing_is_known() -> None:
+    assert kept_state([("", ("fp32", (4, 4)))], [("fp32", (4, 4))]) is None
+    assert state_of({}) is None
