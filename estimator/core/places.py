@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 NO_BLOCK = 0
-PLACE = re.compile(r"(?P<number>\d{1,15})(?P<frozen>f?)(@(?P<block>\d{1,15}))?")
+PLACE = re.compile(r"(?P<number>[0-9]{1,15})(?P<frozen>f?)(@(?P<block>[0-9]{1,15}))?")
 
 
 class Place(NamedTuple):

@@ -70,14 +70,19 @@ def may_be_weight(shape: Shape, batch: Batch) -> bool:
 
 
 @lru_cache(maxsize=2**16)
-def resize_shapes(text: str, op_class: str, batch: Batch) -> str:
-    """The shapes of an op's operands or results, ``100x50;50``, at the wanted batch."""
-    return ";".join(_resize_shape(item, op_class, batch) for item in text.split(";"))
+def resize_shapes(text: str, op_class: str, batch: Batch, places: tuple[int | None, ...] = ()) -> str:
+    """The shapes of an op's operands or results, ``100x50;50``, at the wanted batch.
+
+    ``places`` states where the first of them hold the batch; None for one that does not hold it.
+    """
+    shapes = [(item, read(item)) for item in text.split(";")]
+    inferred = [place(shape, batch, op_class) if shape else None for _, shape in shapes[len(places) :]]
+    held = zip(shapes, [*places[: len(shapes)], *inferred], strict=True)
+    return ";".join(_resize_shape(item, shape, at, batch) for (item, shape), at in held)
 
 
-def _resize_shape(item: str, op_class: str, batch: Batch) -> str:
-    shape = read(item)
-    at = place(shape, batch, op_class) if shape else None
-    if shape is None or at is None:
+def _resize_shape(item: str, shape: Shape | None, at: int | None, batch: Batch) -> str:
+    """A shape with another size at one place, unless that holds no multiple of the batch."""
+    if shape is None or at is None or at >= len(shape) or (shape[at] > 0 and shape[at] % batch.before):
         return item
     return "x".join(map(str, (*shape[:at], batch.resize(shape[at]), *shape[at + 1 :])))

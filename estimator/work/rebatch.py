@@ -25,12 +25,14 @@ from estimator.work.sliced_batch import slices_of
 from estimator.work.stated_batch import contradiction
 from estimator.work.transformed import Transformed
 from estimator.work.weights import read, updates, weight_forms
+from estimator.work.xla_convolution import sample_places
 
 STAYS = ("host", "collective")  # classes whose shapes do not depend on the batch
 TEXTS = ["shapes", "output_shapes"]
 DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
 NAMED = r"(?<![^;x])-1(?![^;x])"  # a dimension of a shape
+LABELS = r"(?:^|;)labels=([^;]*)"
 ROUNDING = 1e-9  # of a ratio
 CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "sequences", "bytes"]
 AMBIGUOUS = Note(  # and the rest of a sentence on the rows concerned
@@ -131,10 +133,10 @@ def _roles(work: pd.DataFrame, batch: Batch) -> tuple[Names, pd.Series]:
 def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) -> pd.DataFrame:
     """WORK with the shapes and dimensions of the wanted batch in the rows that may scale with it."""
     out, slices = work.copy(), slices_of(work)
-    for name in TEXTS:
+    for name, places in _sample_places(work).items():
         rows = scales & work[name].notna()
-        texts = zip(work.loc[rows, name], work.loc[rows, "op_class"], slices[rows], strict=True)
-        out.loc[rows, name] = [resize_shapes(*text, batch.of_slices(count)) for *text, count in texts]
+        texts = zip(work.loc[rows, name], work.loc[rows, "op_class"], slices[rows], places[rows], strict=True)
+        out.loc[rows, name] = [resize_shapes(*text, batch.of_slices(count), at) for *text, count, at in texts]
     held = {name: roles == name for name in DIMENSIONS}
     held |= {name: (work[name] % batch.before == 0).fillna(False) for name in ("conv_n", "sequences")}
     for name, holds in held.items():
@@ -142,6 +144,16 @@ def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) 
             scales & holds, out[name] * slices // batch.before * (batch.after // slices).clip(lower=1)
         )
     return out
+
+
+def _sample_places(work: pd.DataFrame) -> dict[str, pd.Series]:
+    """Where the operands and results of each row hold the samples, as the labels of XLA's convolutions state it."""
+    labels = work["attributes"].str.extract(LABELS, expand=False).fillna("")
+    stated = [sample_places(*each) if each[0] else () for each in zip(labels, work["pass"].fillna(""), strict=True)]
+    return {
+        "shapes": pd.Series([places[:2] for places in stated], work.index, dtype=object),
+        "output_shapes": pd.Series([places[2:] for places in stated], work.index, dtype=object),
+    }
 
 
 def _recount(work: pd.DataFrame, sized: pd.DataFrame, workload: Workload, batch: Batch) -> pd.DataFrame:

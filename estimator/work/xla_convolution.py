@@ -12,18 +12,31 @@ from estimator.work.shapes import Op
 
 MOST_POINTS = 10**7  # window × output of one axis; beyond it, products with padding are counted as well
 LETTERS = {"b": "N", "f": "C", "i": "I", "o": "O"}
+AXES = "ADHW"  # of space; XLA writes groups as one more in front
 
 
 def labelled_layouts(labels: str) -> dict[str, str]:
     """The layouts of ``b01f_01io->b01f`` as ``NHWC``, ``HWIO`` and ``NHWC``. Raises EstimatorError."""
     image, underscore, rest = labels.partition("_")
     weights, arrow, output = rest.partition("->")
-    spatial = "DHW"[max(0, 5 - len(image)) :]
+    spatial = AXES[max(0, 2 + len(AXES) - len(image)) :]
     letters = LETTERS | {str(i): letter for i, letter in enumerate(spatial)}
     if not (underscore and arrow) or {*image, *weights, *output} - letters.keys():
         raise EstimatorError(f"labels is '{labels}'; expected such as b01f_01io->b01f")
     sides = zip(("image", "weights", "output"), (image, weights, output), strict=True)
     return {role: "".join(letters[label] for label in text) for role, text in sides}
+
+
+def sample_places(labels: str, direction: str) -> tuple[int | None, int | None, int | None]:
+    """Which dimensions of image, window and result hold the samples; None for one that holds none.
+
+    A gradient of weights sums over the samples: they are the features of its image and of its window.
+    Raises EstimatorError.
+    """
+    layouts = labelled_layouts(labels)
+    if direction == "grad_weights":
+        return layouts["image"].find("C"), layouts["weights"].find("I"), None
+    return layouts["image"].find("N"), None, layouts["output"].find("N")
 
 
 def runs_backwards(op: Op) -> bool:
@@ -44,7 +57,7 @@ def exact_flop(op: Op) -> float | None:
     image, weights, output = (
         dict(zip(layout, s or (), strict=True)) for s, layout in zip(shapes, layouts, strict=True)
     )
-    axes = [letter for letter in "DHW" if letter in image]
+    axes = [letter for letter in AXES if letter in image]
     lows = tuple(int(part) for part in re.findall(r"(-?\d{1,15})(?:_-?\d+)?(?:x|$)", op.attributes.get("pads", "")))
     steps = [op.whole_numbers(key) or (1,) * len(axes) for key in ("strides", "lhs_dilations", "rhs_dilations")]
     steps.append(lows or (0,) * len(axes))

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from estimator.work.shapes import Op, Shape
-from estimator.work.xla_convolution import labelled_layouts, runs_backwards
+from estimator.work.xla_convolution import AXES, labelled_layouts, runs_backwards
 
 SWAPPED, TO_WEIGHTS, TO_IMAGE = str.maketrans("bf", "fb"), str.maketrans("bf", "io"), str.maketrans("io", "bf")
 EXCHANGED = {"strides": "rhs_dilations", "rhs_dilations": "strides", "groups": "batch_groups", "batch_groups": "groups"}
@@ -17,8 +17,9 @@ GROWN = "bof"  # the dimensions of image, window and result that hold the groups
 def gives_weights(op: Op) -> bool:
     """Whether a convolution of an image with the output's gradient gives the gradient of the weights.
 
-    Its window is as large as an output of the forward pass, and its result is a window of that, whose steps stay in
-    the image. Not where the dump says that it is of the forward pass, which may cover a whole image too.
+    Its window is as large as an output of the forward pass, dilated by its stride, and its result is a window of that,
+    whose steps stay in the image. Not where the dump says that it is of the forward pass, which may cover a whole image
+    too.
     """
     if "labels" not in op.attributes or op.attributes.get("pass") == "forward" or runs_backwards(op):
         return False
@@ -28,7 +29,7 @@ def gives_weights(op: Op) -> bool:
     steps, holes = (op.whole_numbers(key) or (1,) * len(window) for key in ("strides", "rhs_dilations"))
     axes = list(zip(window, result, steps, holes, strict=False))
     inside = all(large >= size and (size - 1) * step < large * hole for large, size, step, hole in axes)
-    return inside and any(large > size for large, size, _, _ in axes)
+    return inside and any(large > size or hole > 1 for large, size, _, hole in axes)
 
 
 def as_forward(op: Op) -> Op:
@@ -68,9 +69,12 @@ def _axis_of_groups(op: Op) -> tuple[int, int]:
         return 0, 0
     sizes = [_along_axes(op, role, shapes) for role, shapes in (("image", op.operands[:1]), ("output", op.outputs[:1]))]
     stated = [op.whole_numbers(key) or () for key in ("window", "lhs_dilations", "strides")]
-    axes = enumerate(zip(*sizes, *stated, strict=False))
-    found = [(axis, of[0]) for axis, of in axes if len({*of[:4], of[4] + 1}) == 1 and of[0] > 1]
-    return found[0] if len(found) == 1 and len(stated[0]) > 1 else (0, 0)
+    counts = [
+        (axis, image)
+        for axis, (image, result, window, dilation, step) in enumerate(zip(*sizes, *stated, strict=False))
+        if image == result == window == dilation == step + 1 > 1
+    ]
+    return counts[0] if len(counts) == 1 and len(stated[0]) > 1 else (0, 0)
 
 
 def _sides(op: Op) -> list[str]:
@@ -81,7 +85,7 @@ def _sides(op: Op) -> list[str]:
 def _along_axes(op: Op, role: str, shapes: tuple[Shape | None, ...]) -> Shape:
     """The sizes of a tensor along the spatial axes; () where they are unknown."""
     layout, shape = labelled_layouts(op.attributes["labels"])[role], shapes[0] if shapes else None
-    axes = sorted((letter, size) for letter, size in zip(layout, shape or (), strict=False) if letter in "DHW")
+    axes = sorted((letter, size) for letter, size in zip(layout, shape or (), strict=False) if letter in AXES)
     return tuple(size for _, size in axes)
 
 

@@ -21,7 +21,7 @@ def test_marks_of_a_place() -> None:
     assert show_places([Place(3), Place(17, frozen=True, block=2)]) == "3;17f@2"
 
 
-@pytest.mark.parametrize("text", ["", "a;b", "1.5", ";", "1;1", "-1", "9" * 20, "1;1@2", "1;1f", "1@", "@2", "f"])
+@pytest.mark.parametrize("text", ["", "a;b", "1.5", ";", "1;1", "-1", "9" * 20, "1;1@2", "1;1f", "1@", "@2", "f", "１"])
 def test_unreadable_places(text: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         parse_places(text)

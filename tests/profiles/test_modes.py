@@ -66,3 +66,9 @@ def test_a_view_by_type_or_of_no_computation_does_not_tell() -> None:
 )
 def test_a_workload_that_states_its_mode_keeps_it(workload: Workload, is_inference: bool, mode: str) -> None:
     assert modes.with_mode(workload, is_inference).mode == mode
+
+
+def test_programs_of_one_op_each_are_of_no_known_mode() -> None:
+    by_op = [(f"jit({name})/{name}", name, 1.0) for name in ("add", "dot_general", "select_n")]
+    assert not is_inference(*by_op)
+    assert is_inference(("jit(apply)/Dense/dot_general", "dot", 5.0), *by_op)

@@ -75,3 +75,8 @@ def test_a_shape_with_a_batch_may_be_that_of_a_weight() -> None:
 def test_the_shapes_of_an_op_at_the_batch_asked_for() -> None:
     assert resize_shapes("8x5;16x4;-1x3;20x8x5;unknown;;7", "", BATCH) == "24x5;16x4;24x3;20x24x5;unknown;;7"
     assert resize_shapes("8x50", "gemm", BATCH) == "8x50"
+
+
+def test_a_place_that_is_stated_goes_before_what_sizes_show() -> None:
+    assert resize_shapes("16x3x8;8x5;8x5", "convolution", BATCH, (2, None)) == "16x3x24;8x5;24x5"
+    assert resize_shapes("16x3x9;8", "convolution", BATCH, (2, 4)) == "16x3x9;8"

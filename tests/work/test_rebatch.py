@@ -173,11 +173,21 @@ def test_products_of_which_a_dimension_is_missing_stay() -> None:
     assert rebatch(work, Workload(name="own", batch_size=8), 64).work["m"].tolist() == [8]
 
 
-@pytest.mark.parametrize("channels", [3, 8])
-def test_the_batch_of_a_gradient_that_xla_writes_as_a_convolution(channels: int) -> None:
+@pytest.mark.parametrize("channels", [3, 8, 64])
+@pytest.mark.parametrize(
+    ("image", "window", "labels"),
+    [
+        ("{batch}x10x10x{channels}", "{batch}x8x8x16", "f01b_i01o->01bf"),
+        ("{channels}x10x10x{batch}", "8x8x{batch}x16", "b01f_01io->01bf"),  # as a processor runs it
+    ],
+)
+def test_the_batch_of_a_gradient_that_xla_writes_as_a_convolution(
+    channels: int, image: str, window: str, labels: str
+) -> None:
     def counted_at(batch: int) -> pd.DataFrame:
-        row = {"op_type": "convolution", "shapes": f"{batch}x10x10x{channels};{batch}x8x8x16",
-               "output_shapes": f"3x3x{channels}x16", "attributes": "labels=f01b_i01o->01bf;window=8x8"}  # fmt: skip
+        shapes = f"{image};{window}".format(batch=batch, channels=channels)
+        row = {"op_type": "convolution", "shapes": shapes, "output_shapes": f"3x3x{channels}x16",
+               "attributes": f"labels={labels};window=8x8"}  # fmt: skip
         table = pd.DataFrame([{"op": "dW", "time_s": 1e-3, **row}])
         return count_work(table, Workload(name="own", batch_size=batch)).work
 

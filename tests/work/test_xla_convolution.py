@@ -3,7 +3,7 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.work.convolution import Convolution, read_convolution
 from estimator.work.shapes import Op, read_attributes, read_shapes
-from estimator.work.xla_convolution import labelled_layouts
+from estimator.work.xla_convolution import labelled_layouts, sample_places
 
 
 def read(shapes: str, output: str, attributes: str, kernel: str = "convolution") -> Convolution:
@@ -16,6 +16,15 @@ def read(shapes: str, output: str, attributes: str, kernel: str = "convolution")
 def test_layouts_from_labels() -> None:
     assert labelled_layouts("b01f_01io->b01f") == {"image": "NHWC", "weights": "HWIO", "output": "NHWC"}
     assert labelled_layouts("f0b_0io->0bf") == {"image": "CWN", "weights": "WIO", "output": "WNC"}
+
+
+def test_groups_of_three_axes_of_space_are_a_fourth_axis() -> None:
+    assert labelled_layouts("b0123f_0123io->b0123f")["image"] == "NADHWC"
+
+
+def test_samples_are_features_in_a_gradient_of_weights() -> None:
+    assert sample_places("b01f_01io->b01f", "forward") == (0, None, 0)
+    assert sample_places("b01f_01io->01bf", "grad_weights") == (3, 2, None)
 
 
 def test_products_with_padding_do_not_count() -> None:

@@ -32,6 +32,12 @@ def test_a_hole_in_the_window_is_a_stride_of_the_forward_pass_and_a_stride_a_hol
     assert (found.strides, found.dilations, found.window, found.output) == ((1, 1), (2, 2), (3, 3), (8, 8))
 
 
+def test_patches_beside_each_other_have_as_many_points_as_their_windows() -> None:
+    """An image of 64 points in 8 patches of 8."""
+    found = read("3x64x64x4;8x8x4x128", "3x8x8x128", "labels=b01f_01io->b01f;window=8x8;rhs_dilations=8x8")
+    assert (found.n, found.c, found.k, found.strides, found.direction) == (4, 3, 128, (8, 8), "grad_weights")
+
+
 def test_labels_may_have_any_order() -> None:
     labels = "labels=f01b_i01o->01bf;window=14x14;pads=0_0x0_0"
     found = read("64x14x14x32;64x14x14x128", "1x1x32x128", labels)
@@ -67,6 +73,12 @@ def test_an_axis_may_stand_for_groups() -> None:
         "rhs_dilations=1x1x1"
     )
     assert read("4x4x32x32x8;4x32x32x8x4", "4x4x3x3x4", first) == found
+
+
+def test_an_axis_stands_for_groups_of_convolutions_in_space() -> None:
+    grouped = "labels=b0123f_0123io->b0123f;window=8x8x8x4;strides=1x1x1x3;pads=1_1x1_1x1_1x0_0;lhs_dilations=1x1x1x4"
+    found = read("8x8x8x8x4x2;8x8x8x4x2x8", "8x3x3x3x4x8", f"{grouped};rhs_dilations=1x1x1x1")
+    assert (found.n, found.c, found.k, found.groups, found.window) == (2, 32, 32, 4, (3, 3, 3))
 
 
 def test_the_inputs_gradient_of_a_strided_convolution_has_no_groups() -> None:
