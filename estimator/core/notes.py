@@ -91,6 +91,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "normalization-merged": "ops of batch normalizations are one kernel of the target's library",
     "parallel": "how devices divide the step",
     "parameters-counted": "parameters are counted from the step's products",
+    "parameters-narrow": "training keeps parameters, gradients and states in a format narrower than fp32",
     "power-listed": "the power limit is derived from the listed power of the system",
     "power-of-gpus": "the power of a processor is computed with coefficients of GPUs",
     "precision-converted": "products and activations are in another format than the profile's",

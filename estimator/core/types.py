@@ -361,6 +361,8 @@ class Workload(File):
     precision: Precision = "fp32"  #: number format of the profiled products
     parameters: Whole | None = None  #: trained numbers
     frozen_parameters: Whole | None = None  #: numbers that are not trained, such as those that adapters are added to
+    #: number format in which training keeps them, with gradients and states; fp32 or wider where nothing shows another
+    parameter_precision: Precision | None = None
     variables: Whole | None = None  #: tensors that hold the parameters
     layer_outputs: tuple[Whole, ...] = ()  #: elements per sample that each layer writes, in order
     batch_size: Whole | None = None  #: samples in one step on one device
@@ -375,6 +377,13 @@ class Workload(File):
     default_profile: str | None = None  #: of several dumps, the one that the workload's name alone means
     source: str | None = None  #: where these facts are from
     notes: tuple[str, ...] = ()  #: what a reader should know
+
+    @property
+    def parameter_itemsize(self) -> float:
+        """Bytes of one parameter as training keeps it."""
+        if self.parameter_precision is not None:
+            return ITEMSIZE[self.parameter_precision]
+        return max(ITEMSIZE[self.precision], ITEMSIZE["fp32"])
 
 
 class PowerCoefficients(File):

@@ -74,7 +74,7 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
-    width = _width(work, split)
+    width = min(_width(work, split), workload.parameter_itemsize)
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
     taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
     tables = [

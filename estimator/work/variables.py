@@ -25,6 +25,10 @@ WIDE = "fp32"  # the format of parameters and states under mixed precision (Mici
 UNKNOWN_SLOTS = 2  # of an optimizer that no table knows: as many as Adam's
 NEAR = 0.1  # of a whole number of states
 NOT_TRAINED = "{count:,} parameters are not trained: they have no gradients and no states of the optimizer"
+NARROW = (
+    "parameters, gradients and states are in {format}, as the profile keeps them; 'parameter_precision: fp32' in its "
+    "workload.yaml states wider ones"
+)
 MOST_SLOTS = 4  # more updates of a parameter in one step are no states
 
 
@@ -38,8 +42,8 @@ def slots_by_optimizer() -> dict[str, float]:
 def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Variables:
     """Parameters and states [B] of a step whose products run in ``precision``.
 
-    A format narrower than fp32 adds a copy of the parameters for the products, where training keeps fp32 ones. Weights
-    that are not trained are there in the products' format alone.
+    Products in a narrower format than that in which training keeps the parameters, mostly fp32, have a copy of them.
+    Weights that are not trained are there in the products' format alone.
     Raises EstimatorError where nothing tells the number of parameters.
     """
     notes: list[Note] = []
@@ -52,16 +56,24 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
         notes.append(Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
-    itemsize = ITEMSIZE[workload.precision] if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE] else ITEMSIZE[WIDE]
+    itemsize = _kept_itemsize(workload, narrow)
     taken = min(narrow, itemsize)
     block, frozen = taken * largest_block(work, count), taken * float(workload.frozen_parameters or 0)
     if not trains:
         return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen, tuple(notes))
+    if itemsize < ITEMSIZE[WIDE]:
+        notes.append(Note("parameters-narrow", NARROW.format(format=workload.parameter_precision)))
     slots, slot_notes = _slots(work, workload, count)
-    copies = narrow if narrow < ITEMSIZE[WIDE] else 0.0
+    copies = narrow if narrow < itemsize else 0.0
     gradients = count * itemsize
     parameters = gradients + count * copies
     return Variables(parameters, slots * gradients, slots, gradients, block, frozen, (*notes, *slot_notes))
+
+
+def _kept_itemsize(workload: Workload, of_products: float) -> float:
+    """Bytes of one parameter: as the profile keeps it, but no narrower than the products that are asked for."""
+    kept = workload.parameter_itemsize
+    return kept if workload.parameter_precision is None else max(kept, min(of_products, ITEMSIZE[WIDE]))
 
 
 def largest_block(work: pd.DataFrame, parameters: float) -> float:

@@ -66,6 +66,11 @@ def test_a_huge_model_is_sent_in_a_bounded_number_of_messages() -> None:
     assert found["bytes"].sum() == 4e12
 
 
+def test_gradients_travel_no_wider_than_parameters_are_kept() -> None:
+    kept = Workload(name="t", parameters=10**9, parameter_precision="bf16")
+    assert exchange(layers(*[256] * 9), kept, read_split("data")).messages["bytes"].sum() == 2e9
+
+
 def test_without_known_gradients_they_are_spread_over_the_backward_pass() -> None:
     work = count_work(make_ops(*({"op_type": "Mystery", "time_s": 1.0} for _ in range(30))), Workload(name="t")).work
     found = exchange(work, Workload(name="t", parameters=10**9), read_split("data"))

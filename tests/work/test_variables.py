@@ -52,6 +52,18 @@ def test_mixed_precision_adds_a_copy_in_training(precision: str, mode: str, size
     assert step_variables(EMPTY, workload(mode=mode), precision).parameters == size
 
 
+@pytest.mark.parametrize(
+    ("precision", "parameters", "gradients", "narrow"),
+    [("bf16", 2000, 2000, True), ("fp16", 2000, 2000, True), ("fp8", 3000, 2000, True), ("fp32", 4000, 4000, False)],
+)
+def test_a_model_in_bf16_has_no_wider_copy_but_for_wider_products(
+    precision: str, parameters: float, gradients: float, narrow: bool
+) -> None:
+    found = step_variables(EMPTY, workload(parameter_precision="bf16", optimizer_slots=2), precision)
+    assert (found.parameters, found.gradients, found.optimizer) == (parameters, gradients, 2 * gradients)
+    assert ("parameters-narrow" in [note.code for note in found.notes]) is narrow
+
+
 @pytest.mark.parametrize(("precision", "itemsize"), [("fp32", 4), ("bf16", 2)])
 def test_weights_that_are_not_trained_have_no_states_and_no_second_copy(precision: str, itemsize: int) -> None:
     adapted = workload(frozen_parameters=50_000)

@@ -112,7 +112,9 @@ def _as_profiled(workload: Workload, reading: _Reading, workers: list[_Part]) ->
         return workload
     states_given = workload.optimizer is not None or workload.optimizer_slots is not None
     slots = workload.optimizer_slots if states_given else state.slots
-    return workload.model_copy(update={"parameters": workload.parameters or state.parameters, "optimizer_slots": slots})
+    precision = workload.parameter_precision or state.precision
+    kept = {"optimizer_slots": slots, "parameter_precision": precision}
+    return workload.model_copy(update={"parameters": workload.parameters or state.parameters, **kept})
 
 
 def _steps(reading: _Reading, workers: list[_Part]) -> Integers:

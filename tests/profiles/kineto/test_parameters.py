@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from estimator.core.types import Workload
-from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, ends, event, op, read
+from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, UPDATE, Event, ends, event, op, read
 from tests.profiles.kineto.test_frozen_weights import ADAPTER, BASE, OF_INPUT, OF_WEIGHTS, backward, matrices
 
 
@@ -36,6 +36,26 @@ def test_layers_that_autograd_does_not_track_are_not_trained(tmp_path: Path) -> 
         {**each, "ts": each["ts"] + 100} for each in (*layers, *backward(OF_INPUT), gradient, ends(131, 5, 3, 2, 2))
     ]
     assert read(tmp_path, *moved).workload.frozen_parameters == 90 * 8 + 5 * 3 * 2 * 2 + 2 * 6
+
+
+def narrow(each: Event) -> Event:
+    types = ["c10::BFloat16" if name == "float" else name for name in each["args"].get("Input type", [])]
+    return {**each, "args": {**each["args"], "Input type": types}}
+
+
+def test_the_update_shows_the_format_of_the_parameters(tmp_path: Path) -> None:
+    trained = (*FORWARD, *BACKWARD)
+    assert read(tmp_path, *trained, *UPDATE).workload.parameter_precision == "fp32"
+    narrow_update = [narrow(each) if "args" in each else each for each in UPDATE]
+    assert read(tmp_path, *trained, *narrow_update).workload.parameter_precision == "bf16"
+    stated = Workload(name="toy", parameter_precision="fp16")
+    assert read(tmp_path, *trained, *UPDATE, workload=stated).workload.parameter_precision == "fp16"
+
+
+def test_without_an_update_gradients_show_the_format(tmp_path: Path) -> None:
+    narrow_pass = [narrow(each) if "args" in each else each for each in BACKWARD]
+    assert read(tmp_path, *FORWARD, *narrow_pass).workload.parameter_precision == "bf16"
+    assert read(tmp_path, *FORWARD).workload.parameter_precision is None
 
 
 def test_stated_numbers_stand(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ def state_of(kept: dict[str, tuple[int, ...]], precision: str = "fp32") -> State
     ],
 )
 def test_states_are_known_by_their_places(kept: dict[str, tuple[int, ...]], slots: float) -> None:
-    assert state_of(kept) == State(COUNT, pytest.approx(slots))
+    state = state_of(kept)
+    assert state is not None
+    assert (state.parameters, state.slots) == (COUNT, pytest.approx(slots))
 
 
 @pytest.mark.parametrize("names", [("p[0]['a']", "p[1]['a']", "p[2]['a']"), ("w1", "w2", "w3")])
@@ -46,12 +48,16 @@ def test_layers_of_one_size_are_no_states(names: tuple[str, ...]) -> None:
 def test_two_networks_keep_states_of_their_own() -> None:
     other = {"['a']['kernel']": (9, 4), "['a']['bias']": (4,)}
     kept = arrays("pg") | arrays("pd", other) | arrays("sg[0].mu") | arrays("sg[0].nu") | arrays("sd[0].trace", other)
-    assert state_of(kept) == State(COUNT + 40, pytest.approx((2 * COUNT + 40) / (COUNT + 40)))
+    assert state_of(kept) == State(COUNT + 40, (2 * COUNT + 40) / (COUNT + 40))
 
 
 def test_a_state_may_have_another_format() -> None:
     taken = [("p[0]", ("fp32", (8, 4))), ("s[0].mu[0]", ("bf16", (8, 4)))]
-    assert kept_state(taken, [array for _, array in taken]) == State(32, 1.0)
+    assert kept_state(taken, [array for _, array in taken]) == State(32, 0.5, "fp32")
+
+
+def test_a_model_may_be_in_a_narrow_format_throughout() -> None:
+    assert state_of(arrays("p") | arrays("s[0].trace"), "bf16") == State(COUNT, 1.0, "bf16")
 
 
 def test_a_batch_of_a_weight_s_sizes_is_not_kept() -> None:
