@@ -378,13 +378,6 @@ class Workload(File):
     source: str | None = None  #: where these facts are from
     notes: tuple[str, ...] = ()  #: what a reader should know
 
-    @property
-    def parameter_itemsize(self) -> float:
-        """Bytes of one parameter as training keeps it."""
-        if self.parameter_precision is not None:
-            return ITEMSIZE[self.parameter_precision]
-        return max(ITEMSIZE[self.precision], ITEMSIZE["fp32"])
-
 
 class PowerCoefficients(File):
     """What devices draw between idle and their power limit, as shares of that range."""

@@ -34,11 +34,12 @@ from estimator.core.parallel import (
     Split,
 )
 from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, numbers
-from estimator.core.types import Floats, Workload, stored_itemsizes
+from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
 from estimator.work.gradients import WIDEST, gradient_bytes
 from estimator.work.shapes import has_attribute
+from estimator.work.variables import kept_format
 from estimator.work.weights import updates, weights_taken
 
 Updates = tuple[int | None, int | None]  # the first and the last op that updates weights
@@ -74,7 +75,7 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
-    width = min(_width(work, split), workload.parameter_itemsize)
+    width = min(_width(work, split), ITEMSIZE[kept_format(work, workload)])
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
     taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
     tables = [

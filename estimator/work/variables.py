@@ -29,6 +29,7 @@ NARROW = (
     "parameters, gradients and states are in {format}, as the profile keeps them; 'parameter_precision: fp32' in its "
     "workload.yaml states wider ones"
 )
+KEPT = ("fp32", "bf16", "fp16")  # formats of parameters; an update counts its steps in fp64
 MOST_SLOTS = 4  # more updates of a parameter in one step are no states
 
 
@@ -56,13 +57,14 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
         notes.append(Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
-    itemsize = _kept_itemsize(workload, narrow)
+    kept = kept_format(work, workload)
+    itemsize = max(ITEMSIZE[kept], min(narrow, ITEMSIZE[WIDE]))
     taken = min(narrow, itemsize)
     block, frozen = taken * largest_block(work, count), taken * float(workload.frozen_parameters or 0)
     if not trains:
         return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen, tuple(notes))
     if itemsize < ITEMSIZE[WIDE]:
-        notes.append(Note("parameters-narrow", NARROW.format(format=workload.parameter_precision)))
+        notes.append(Note("parameters-narrow", NARROW.format(format=kept)))
     slots, slot_notes = _slots(work, workload, count)
     copies = narrow if narrow < itemsize else 0.0
     gradients = count * itemsize
@@ -70,10 +72,17 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     return Variables(parameters, slots * gradients, slots, gradients, block, frozen, (*notes, *slot_notes))
 
 
-def _kept_itemsize(workload: Workload, of_products: float) -> float:
-    """Bytes of one parameter: as the profile keeps it, but no narrower than the products that are asked for."""
-    kept = workload.parameter_itemsize
-    return kept if workload.parameter_precision is None else max(kept, min(of_products, ITEMSIZE[WIDE]))
+def kept_format(work: pd.DataFrame, workload: Workload) -> str:
+    """The number format in which training keeps parameters: as stated, else that of most of the update's time.
+
+    fp32 where no update is known, or the products' format where that is wider.
+    """
+    if workload.parameter_precision is not None:
+        return workload.parameter_precision
+    update = work[in_phase(work, "optimizer") & work["precision"].isin(KEPT)]
+    times = update.groupby("precision")["time_s"].sum()
+    wide = workload.precision if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE] else WIDE
+    return str(times.idxmax()) if times.sum() > 0 and wide == WIDE else wide
 
 
 def largest_block(work: pd.DataFrame, parameters: float) -> float:

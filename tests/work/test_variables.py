@@ -7,7 +7,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Optimizer, Profile, Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
-from estimator.work.variables import largest_block, slots_by_optimizer, step_variables
+from estimator.work.variables import kept_format, largest_block, slots_by_optimizer, step_variables
 from tests.profiles.layers.models import profile as layers_profile
 
 EMPTY = count_work(pd.DataFrame({"op": ["a"], "time_s": [1.0]}), Workload(name="own")).work
@@ -50,6 +50,17 @@ def test_stated_states_stand() -> None:
 )  # fmt: skip
 def test_mixed_precision_adds_a_copy_in_training(precision: str, mode: str, size: float) -> None:
     assert step_variables(EMPTY, workload(mode=mode), precision).parameters == size
+
+
+@pytest.mark.parametrize(("kernel", "narrow"), [("c10::BFloat16", True), ("float", False)])
+def test_the_kernels_of_an_update_show_the_format_of_the_parameters(kernel: str, narrow: bool) -> None:
+    name = f"void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, BinaryOpListAlphaFunctor<{kernel}, 2>>"
+    row = {"op": "update", "op_type": "aten::_foreach_add_", "kernel": name, "phase": "optimizer", "time_s": 1.0}
+    update = count_work(pd.DataFrame([row]), Workload(name="own")).work
+    assert kept_format(update, workload()) == ("bf16" if narrow else "fp32")
+    assert kept_format(update, workload(parameter_precision="fp16")) == "fp16"
+    assert kept_format(update, workload(precision="fp64")) == "fp64"
+    assert step_variables(update, workload(), "bf16").gradients == (2000 if narrow else 4000)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     profile = Profile(
         ops=ops.assign(places=pd.Series(places_of_rows(calls, len(ops), trace, graph), ops.index, ops["shapes"].dtype)),
         timeline=timeline,
-        workload=as_traced(workload, trace, nest, graph, steps, ops),
+        workload=as_traced(workload, trace, nest, graph, steps),
         device=None,
         format="Kineto JSON",
         device_recorded=device_recorded(trace),

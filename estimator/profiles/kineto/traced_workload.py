@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pandas as pd
 
 from estimator.core.types import Flags, Optimizer, Workload
 from estimator.profiles.frameworks import PYTORCH, with_framework
@@ -13,7 +12,7 @@ from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.autograd import are_ends, in_order
 from estimator.profiles.kineto.graph import Graph
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
-from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, kept_format, trained_numbers
+from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, trained_numbers
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import OPTIMIZER, OPTIMIZER_STEP, Trace
 from estimator.profiles.modes import with_mode
@@ -24,12 +23,10 @@ MOMENTUM, LARGEST_MOMENT = ("mul", "_foreach_mul", "_fused_sgd"), ("maximum", "_
 TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedlamb": "lamb", "fusedsgd": "sgd"}
 
 
-def as_traced(
-    workload: Workload, trace: Trace, nest: Nesting, graph: Graph, steps: Steps, ops: pd.DataFrame
-) -> Workload:
+def as_traced(workload: Workload, trace: Trace, nest: Nesting, graph: Graph, steps: Steps) -> Workload:
     """The workload as PyTorch's where it names no framework, with parameters and optimizer as the trace tells them.
 
-    It is inference where it states no mode and the trace's ops have no backward pass and no update. ``ops``: its OPS.
+    It is inference where it states no mode and the trace's ops have no backward pass and no update.
     """
     passes = max(_backward_passes(trace, nest, steps.ops), steps.count)
     if workload.parameters is None:
@@ -37,9 +34,8 @@ def as_traced(
         frozen = frozen_numbers(trace, nest, graph, steps.ops, passes) if numbers else None
         update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
         workload = workload.model_copy(update=update)
-    if workload.parameter_precision is None:
-        handed = None if len(trace.device) else handed_format(trace, steps.ops)  # a device's kernels name formats
-        workload = workload.model_copy(update={"parameter_precision": kept_format(ops, handed)})
+    if workload.parameter_precision is None and not len(trace.device):  # kernels of an update name its format
+        workload = workload.model_copy(update={"parameter_precision": handed_format(trace, steps.ops)})
     if workload.optimizer is None and (name := _optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
     if passes > steps.count or _keeps_gradients(trace, nest):

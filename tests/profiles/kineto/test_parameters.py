@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from estimator.core.types import Workload
-from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, UPDATE, Event, ends, event, op, read
+from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, Event, ends, event, op, read
 from tests.profiles.kineto.test_frozen_weights import ADAPTER, BASE, OF_INPUT, OF_WEIGHTS, backward, matrices
 
 
@@ -43,18 +43,12 @@ def narrow(each: Event) -> Event:
     return {**each, "args": {**each["args"], "Input type": types}}
 
 
-def test_the_update_shows_the_format_of_the_parameters(tmp_path: Path) -> None:
-    trained = (*FORWARD, *BACKWARD)
-    assert read(tmp_path, *trained, *UPDATE).workload.parameter_precision == "fp32"
-    narrow_update = [narrow(each) if "args" in each else each for each in UPDATE]
-    assert read(tmp_path, *trained, *narrow_update).workload.parameter_precision == "bf16"
-    stated = Workload(name="toy", parameter_precision="fp16")
-    assert read(tmp_path, *trained, *UPDATE, workload=stated).workload.parameter_precision == "fp16"
-
-
-def test_without_an_update_gradients_show_the_format(tmp_path: Path) -> None:
+def test_gradients_show_the_format_of_the_parameters(tmp_path: Path) -> None:
+    assert read(tmp_path, *FORWARD, *BACKWARD).workload.parameter_precision == "fp32"
     narrow_pass = [narrow(each) if "args" in each else each for each in BACKWARD]
     assert read(tmp_path, *FORWARD, *narrow_pass).workload.parameter_precision == "bf16"
+    stated = Workload(name="toy", parameter_precision="fp16")
+    assert read(tmp_path, *FORWARD, *BACKWARD, workload=stated).workload.parameter_precision == "fp16"
     assert read(tmp_path, *FORWARD).workload.parameter_precision is None
 
 
