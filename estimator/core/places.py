@@ -11,9 +11,10 @@ PLACE = re.compile(r"(?P<number>[0-9]{1,15})(?P<frozen>f?)(@(?P<block>[0-9]{1,15
 
 
 class Place(NamedTuple):
-    """A call's number among all calls of a pass that training keeps tensors of, in their order.
+    """A call's number among the calls whose tensors training keeps, in their order.
 
-    ``frozen``: whether it is a product whose weights are not trained; ``block``: that a checkpoint runs again.
+    ``frozen``: whether it is a product whose weights are not trained; ``block``: the number of the block that it is
+    in, where a checkpoint runs that again.
     """
 
     number: int

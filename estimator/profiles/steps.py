@@ -21,7 +21,10 @@ STATE_STEPS = (
 NO_STEPS = f"no step is marked, so the trace counts as one step: {STATE_STEPS}"
 FROM_RUNS = f"no step is marked, so each {{what}} counts as a step, {{count}} in all: {STATE_STEPS}"
 RUN, CALL = "run of the program that ran longest", "call of the function that took longest"
-LEFT_OUT = "{count} calls of {functions} ran several in a row between steps, as evaluations do: they are left out"
+LEFT_OUT = (
+    "{count} calls of {functions} ran several in a row between steps, as evaluations do: they are left out; mark the "
+    "steps of the training if they are parts of it"
+)
 SEVERAL_MARKS = (
     "marks have several names: the {count} of '{name}', which last longest in all, count as steps, those of {others} "
     f"do not: {STATE_STEPS}"
@@ -55,10 +58,10 @@ class Windows:
     def find(self) -> Integers:
         """Start and end of each step, in the order of time.
 
-        Steps are the marks; without marks, the runs of a program; without runs, the calls of a function. Of each kind
-        that name counts which lasts longest in all: of a training and its evaluation the longer one. Of marks inside
-        others the outer ones are the steps, as in XProf. A step lasts up to the next one, or up to a mark of another
-        name behind it.
+        Steps are the marks; without marks, the runs of a program; without runs, the calls of a function. Of several
+        names the one that lasts longest in all counts, such as a training and not its evaluation. Of marks inside
+        others the outer ones are the steps, as in XProf. A step ends where the next one begins, or where a mark of
+        another name begins after it.
         """
         if not self.windows:
             return _up_to_the_next(self._longest_runs(), NO_TIMES) if self.runs else self._calls_of_steps()
@@ -68,7 +71,7 @@ class Windows:
     def left_out(self) -> dict[str, list[Window]]:
         """The calls, by function, that belong to no step, where calls of another function stand for the steps.
 
-        Several of them come in a row after some steps, and none after others, as an evaluation comes after an epoch.
+        Several of them come in a row after some steps, and none after most, as an evaluation comes after an epoch.
         """
         if self.windows or self.runs:
             return {}
@@ -76,11 +79,10 @@ class Windows:
         return {name: calls for name, calls in self.calls.items() if _in_a_row(begins, calls)}
 
     def completed(self) -> Integers | None:
-        """When the program that ran longest had done what each marked step called; None where that is not known, or the
-        host waited for it in each.
+        """When the program that ran longest ended its runs of each marked step.
 
-        Runs are in the order of their calls: of as many runs as marks, or a multiple, as many in a row are of each
-        step. Runs that began before the first mark were called before it.
+        None where that is not known, or where the host waited for the program in each step. The steps have equal
+        numbers of runs, in the order of their calls. Runs that began before the first mark belong to no step.
         """
         marks, runs = self.find(), self._longest_runs()
         runs = runs[runs[:, 0] >= marks[:1, 0].min(initial=LAST)]
@@ -123,7 +125,7 @@ class Windows:
         return _in_time(max(([*runs.values()] for runs in self.runs.values()), key=_total, default=[]))
 
     def _calls_of_steps(self) -> Integers:
-        """Start and end of the steps that calls stand for; one before calls left out ends with its own call."""
+        """Start and end of the steps that calls stand for. A step before calls that are left out ends with its call."""
         steps = self._longest_calls()
         begins = np.array([begin for calls in self.left_out().values() for begin, _ in calls], dtype=np.int64)
         before = np.searchsorted(steps[:, 0], begins) - 1
@@ -144,10 +146,11 @@ def _up_to_the_next(windows: Integers, others: Integers) -> Integers:
 
 
 def _in_a_row(begins: Integers, calls: list[Window]) -> bool:
-    """Whether several of the calls begin between two of these times, or after the last, and none between two others."""
+    """Whether several of the calls begin after one of these times, before the next one, and none between most others."""
     step = np.searchsorted(begins, _in_time(calls)[:, 0], side="right")
     count = np.bincount(step, minlength=len(begins) + 1)
-    return bool((count > 1).any() and (count[1 : len(begins)] == 0).any())
+    without = count[1 : len(begins)] == 0
+    return bool((count > 1).any() and 2 * without.sum() >= len(without) > 0)
 
 
 def _total(windows: list[Window]) -> int:

@@ -104,7 +104,7 @@ def test_calls_in_a_row_between_those_of_steps_are_no_part_of_them() -> None:
     assert not windows.left_out()
 
 
-@pytest.mark.parametrize("starts", [(6, 16, 56), (6, 7, 16, 17, 56, 57), (16,), (16, 66), ()])
+@pytest.mark.parametrize("starts", [(6, 16, 56), (6, 7, 16, 17, 56, 57), (6, 7, 56, 57), (16,), (16, 66), ()])
 def test_calls_of_each_step_or_once_in_several_are_part_of_the_steps(starts: tuple[int, ...]) -> None:
     windows = steps.Windows()
     for start in (0, 10, 50, 60):
