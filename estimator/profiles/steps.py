@@ -146,7 +146,7 @@ def _up_to_the_next(windows: Integers, others: Integers) -> Integers:
 
 
 def _in_a_row(begins: Integers, calls: list[Window]) -> bool:
-    """Whether several of the calls begin after one of these times, before the next one, and none between most others."""
+    """Whether some begin in a row after one of these times and before the next, and none between most other times."""
     step = np.searchsorted(begins, _in_time(calls)[:, 0], side="right")
     count = np.bincount(step, minlength=len(begins) + 1)
     without = count[1 : len(begins)] == 0
