@@ -6,6 +6,8 @@ import re
 
 import pandas as pd
 
+from estimator.core.places import OFTEN_A_TURN, ONCE_A_TURN
+
 UPDATE = re.compile(r"^(Resource)?(Sparse)?Apply|^Assign(Add|Sub)")  # types of an optimizer's ops
 TYPE_RULES = (
     ("optimizer", UPDATE),
@@ -30,11 +32,25 @@ NAME_RULES = (
     ("input", re.compile(r"(?i)(^|/)(one_?shot_?)?iterator|get_?next|(^|/)(fifo_)?queue")),
 )
 
+TURN = re.compile(
+    r"^(?:(?!jvp\().)*while/body/(?:(?!jvp\().)*jvp\((?P<rest>.*)$"
+)  # a loop around what is differentiated
+
 
 def fill(ops: pd.DataFrame) -> pd.DataFrame:
     """OPS with the phase of each op where the dump has none."""
     phase = classify(ops["op"], ops["op_type"])
     return ops.assign(phase=ops["phase"].fillna(phase))
+
+
+def turns(names: pd.Series) -> pd.Series:
+    """The attribute of ops that JAX runs in a loop around forward and backward pass, such as one over micro-batches.
+
+    NA for other ops; ``names`` are the ops' names in the program.
+    """
+    inside = names.str.extract(TURN)["rest"]
+    often = inside.str.contains("while/body/", regex=False).fillna(False).astype(bool)
+    return inside.mask(often, OFTEN_A_TURN).where(often | inside.isna(), ONCE_A_TURN)
 
 
 def fill_forward(ops: pd.DataFrame) -> pd.DataFrame:

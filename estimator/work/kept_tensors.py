@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from estimator.core.places import NO_BLOCK, parse_places
+from estimator.core.places import NO_BLOCK, OFTEN_A_TURN, ONCE_A_TURN, parse_places
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -25,6 +25,7 @@ from estimator.work.operators import is_variable, torch
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.result_sizes import written_elements
 from estimator.work.saved_tensors import FACTORS, ForwardOp, backward_moments, forward_moments, saved_tensors
+from estimator.work.shapes import has_attribute
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
@@ -203,7 +204,7 @@ def _order(work: pd.DataFrame, rows: Integers) -> _Calls:
     """The calls of these rows."""
     texts = work["places"].iloc[rows]
     if texts.isna().all():
-        counts = work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float)
+        counts = work["calls"].iloc[rows].fillna(1.0).to_numpy(dtype=float) / _turns(work)[rows]
         return _Calls(rows, counts, np.full_like(rows, NO_BLOCK), np.zeros(len(rows), dtype=bool))
     calls = [
         (*place, row)
@@ -212,6 +213,16 @@ def _order(work: pd.DataFrame, rows: Integers) -> _Calls:
     ]  # fmt: skip
     _, frozen, blocks, ordered = np.array(sorted(calls), dtype=np.int64).reshape(-1, 4).T
     return _Calls(ordered, np.ones(len(calls)), blocks, frozen > 0)
+
+
+def _turns(work: pd.DataFrame) -> Floats:
+    """How many turns each op's loop around forward and backward pass has; 1 outside of such loops.
+
+    Each turn frees what it keeps. Most ops that run once a turn run as often as the loop has turns.
+    """
+    once, often = (has_attribute(work, attribute) for attribute in (ONCE_A_TURN, OFTEN_A_TURN))
+    count = work["calls"][once].mode()
+    return np.where(once | often, max(float(count.iloc[0]), 1.0) if len(count) else 1.0, 1.0)
 
 
 def _operands(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[tuple[int, ...]]:

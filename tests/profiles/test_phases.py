@@ -64,3 +64,20 @@ def test_rows_of_a_whole_type_are_gradients_or_unknown_beside_backward_ops() -> 
 def test_phases_of_the_dump_outrank_names() -> None:
     ops = pd.DataFrame({"op": ["a", BACKWARD[0]], "op_type": ["Mul", "MatMul"], "phase": ["input", None]}, dtype=TEXT)
     assert list(phases.fill(ops)["phase"]) == ["input", "backward"]
+
+
+def test_ops_in_a_loop_around_forward_and_backward_pass() -> None:
+    turn = "jit(step)/while/body/closed_call"
+    names = pd.Series(
+        [
+            f"{turn}/jvp(Net)/dot_general",
+            f"{turn}/transpose(jvp(Net))/dot_general",
+            f"{turn}/jvp(Net)/while/body/dot_general",  # over layers, in each turn
+            "jit(step)/jvp(Net)/while/body/dot_general",  # over layers alone
+            "jit(step)/transpose(jvp(Net))/while/body/jvp(Net)/dot_general",  # run again
+            f"{turn}/add",
+            None,
+        ],
+        dtype=TEXT,
+    )
+    assert phases.turns(names).fillna("").tolist() == ["turn=once", "turn=once", "turn=often", "", "", "", ""]

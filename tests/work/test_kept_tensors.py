@@ -105,6 +105,23 @@ def test_generated_code_without_shapes_keeps_what_it_reads_of_products(shapes: s
     assert kept(("CompiledFunction", shapes), PRODUCT, PRODUCT) / (4 * SIZE) == tensors  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("attributes", "calls", "tensors"),
+    [
+        (["turn=once", "turn=once"], [4, 4], 2),
+        (["turn=once", "turn=often"], [4, 12], 1 + 3),  # three layers in each turn
+        ([None, "turn=once"], [1, 4], 1 + 1),
+        ([None, None], [4, 4], 8),
+        (["turn=often", "turn=often"], [4, 4], 8),  # how many turns there are is not known
+    ],
+)
+def test_a_turn_of_a_loop_around_both_passes_frees_what_it_keeps(
+    attributes: list[str | None], calls: list[float], tensors: float
+) -> None:
+    silu = ("aten::silu", "8x16")
+    assert kept(silu, silu, attributes=attributes, calls=calls) == tensors * SIZE * 4
+
+
 def test_products_whose_weights_are_not_trained_keep_nothing() -> None:
     table = pd.DataFrame([("aten::addmm", "8x16;16x16"), ("aten::relu", "8x16")], columns=["op_type", "shapes"])
     table = table.assign(op="op", time_s=1e-3, phase="forward", places=["0;2f", "1"])

@@ -8,7 +8,7 @@ from estimator.profiles.xplane import hlo, ops
 from estimator.profiles.xplane.state import State
 
 
-def kind(event: int, share: float, **columns: str) -> ops.Kind:
+def kind(event: int, share: float, **columns: str | None) -> ops.Kind:
     return ops.Kind(event, {**dict.fromkeys(ops.COLUMNS), **columns}, "", share)
 
 
@@ -82,6 +82,13 @@ def test_the_state_of_the_step_is_that_of_the_program_that_took_most_of_the_time
     assert ops.state_of_step([(kinds, total)]) == step
     assert ops.state_of_step([(kinds[2:3], total)]) is None
     assert ops.state_of_step([]) is None
+
+
+def test_ops_of_a_loop_around_both_passes_are_marked() -> None:
+    path = "jit(step)/while/body/jvp(Net)/dot_general"
+    named = [replace(kind(n, 1.0, op_type="dot", attributes=text), path=path) for n, text in enumerate(("a=1", None))]
+    rows, _ = ops.rows([*named, kind(2, 1.0, op_type="copy", attributes="b=1")], Tally(*np.ones((4, 3), dtype=int)))
+    assert rows["attributes"].tolist() == ["a=1;turn=once", "turn=once", "b=1"]
 
 
 def test_rows_are_sorted_by_first_run() -> None:
