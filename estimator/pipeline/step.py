@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -152,7 +152,7 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     Raises EstimatorError as :func:`estimate` does.
     """
     plan = predicted.plan
-    ran, devices, device, work = predicted.profile, predicted.devices, predicted.target.device, predicted.work
+    ran, device, work = predicted.profile, predicted.target.device, predicted.work
     prediction, scenario, timeline = predicted.prediction, predicted.scenario, predicted.timeline
     use, memory_notes = check_memory(parts or [(profile, ALONE)], ran, plan, device, work)
 
@@ -165,18 +165,7 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     peak_s = peak_times(prediction.ops, device)
     power_w = power.step_power(prediction, replayed, peak_s, device, limit, shipped().power, plan) if limit else None
     shares = evidence_shares(prediction, replayed, scenario)
-
-    notes = (
-        *devices.target.notes, *(devices.source.notes if devices.source else ()),
-        *unknown_source(ran, plan, devices.source, devices.source_candidates, needed=mostly_proportional(prediction)),
-        *with_code("profile", profile.warnings), *coverage_notes(profile),
-        *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device),
-        *predicted.pass_notes, *memory_notes,
-        *scenario.notes, *host_notes(ran, prediction, timeline, replayed, scenario, plan),
-        *framework_default(predicted), *work.notes, *prediction.warnings,
-        *(() if predicted.same_device else mostly_carried(shares, device)), *mostly_dispatch(shares, replayed, device),
-        *power.notes(device, power_w),
-    )  # fmt: skip
+    notes = (*_notes(profile, predicted, memory_notes, replayed, shares), *power.notes(device, power_w))
     return Estimate(
         profile=ran,
         source=predicted.source_device,
@@ -203,6 +192,36 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
         specifications=specifications(prediction.ops, device),
         notes=ranked(notes),
     )
+
+
+def _notes(
+    profile: Profile,
+    predicted: PredictedStep,
+    of_memory: Sequence[Note],
+    replayed: step.ReplayedStep,
+    shares: Mapping[str, float],
+) -> list[Note]:
+    """What a reader should know of the devices, the profile, the work and the step."""
+    ran, devices, prediction = predicted.profile, predicted.devices, predicted.prediction
+    device, plan, scenario = devices.target.device, predicted.plan, predicted.scenario
+    needed = mostly_proportional(prediction)
+    return [
+        *devices.target.notes,
+        *(devices.source.notes if devices.source else ()),
+        *unknown_source(ran, plan, devices.source, devices.source_candidates, needed=needed),
+        *with_code("profile", profile.warnings),
+        *coverage_notes(profile),
+        *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device),
+        *predicted.pass_notes,
+        *of_memory,
+        *scenario.notes,
+        *host_notes(ran, prediction, predicted.timeline, replayed, scenario, plan),
+        *framework_default(predicted),
+        *predicted.work.notes,
+        *prediction.warnings,
+        *(() if predicted.same_device else mostly_carried(shares, device)),
+        *mostly_dispatch(shares, replayed, device),
+    ]
 
 
 def framework_default(predicted: PredictedStep) -> tuple[Note, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pandas as pd
+
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, with_code
 from estimator.core.operators import class_of
@@ -13,13 +15,6 @@ from estimator.work.count import count_work
 from estimator.work.operators import is_for_training, operators_of
 
 RUNS = ("forward", "input")  # phases of inference
-
-
-def _trained(total_s: float, share: float) -> str:
-    """The training whose forward pass runs, in words; where nothing ran, without its share of the time."""
-    if total_s == 0:
-        return "the training that is given as layers"
-    return f"the profiled training, with {100 * share:.1f} % of its op time and of its step"
 
 
 def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Note, ...]]:
@@ -33,30 +28,18 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
         return profile, ()
     if mode == "training":
         raise EstimatorError(f"{profile.where}: a profile of inference has no backward pass; give one of training")
+    _refuse_without_passes(profile)
     ops = profile.ops
-    if ops["phase"].isin(RUNS).all():
-        raise EstimatorError(
-            f"{profile.where}: every op is of the forward pass, so that this is a profile of inference, or of training "
-            "without its backward pass; leave the mode out, or give a whole step"
-        )
-    if not ops["phase"].eq("backward").any():
-        raise EstimatorError(
-            f"{profile.where}: no op is marked as of the backward pass, so that nothing tells the forward one; "
-            "give a dump with phases, or capture the run with --mode inference"
-        )
-    op_class = operators_of(ops).map(class_of)
-    runs = ops["phase"].isin(RUNS)
-    training_only = runs & is_for_training(ops) & ~op_class.isin(MATRIX)
-    if (op_class == "collective").any():
-        training_only |= runs & among_copies(count_work(ops, profile.workload, profile.where).work)
-    if not (runs & ~training_only).any():
+    of_pass, training_only = ops["phase"].isin(RUNS), _only_for_training(profile)
+    runs = of_pass & ~training_only
+    if not runs.any():
         raise EstimatorError(f"{profile.where}: no op is marked as of the forward pass; give a dump with phases")
     time = ops["shared_s"].fillna(ops["time_s"])
-    total, kept = float(time.sum()), float(time[runs & ~training_only].sum())
+    total, kept = float(time.sum()), float(time[runs].sum())
     share = kept / total if total else 1.0
     forward = dataclasses.replace(
         profile,
-        ops=ops[runs & ~training_only].reset_index(drop=True),
+        ops=ops[runs].reset_index(drop=True),
         workload=profile.workload.model_copy(update={"mode": mode, "optimizer": None}),
         wall_step_s=profile.wall_step_s and profile.wall_step_s * share,
         busy_step_s=profile.busy_step_s and profile.busy_step_s * share,
@@ -66,10 +49,42 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
     return forward, with_code(
         "forward-pass",
         (
-            f"inference is the forward pass of {_trained(total, share)}: {int((~runs).sum())} op(s) of gradients, "
+            f"inference is the forward pass of {_trained(total, share)}: {int((~of_pass).sum())} op(s) of gradients, "
             f"updates or an unknown phase, and {int(training_only.sum())} of dropout, loss and batch statistics, are "
             "left out",
             "some work of training stays in the forward pass: regularizers, and moving averages of a batch "
             "normalization",
         ),
     )
+
+
+def _refuse_without_passes(profile: Profile) -> None:
+    """Raise EstimatorError where all ops are of the forward pass, or none is of the backward pass."""
+    phase = profile.ops["phase"]
+    if phase.isin(RUNS).all():
+        raise EstimatorError(
+            f"{profile.where}: every op is of the forward pass, so that this is a profile of inference, or of training "
+            "without its backward pass; leave the mode out, or give a whole step"
+        )
+    if not phase.eq("backward").any():
+        raise EstimatorError(
+            f"{profile.where}: no op is marked as of the backward pass, so that nothing tells the forward one; "
+            "give a dump with phases, or capture the run with --mode inference"
+        )
+
+
+def _only_for_training(profile: Profile) -> pd.Series:
+    """Which ops of the forward pass inference does not run: dropout, loss, batch statistics, messages among copies."""
+    ops = profile.ops
+    of_pass, op_class = ops["phase"].isin(RUNS), operators_of(ops).map(class_of)
+    only = is_for_training(ops) & ~op_class.isin(MATRIX)
+    if (op_class == "collective").any():
+        only |= among_copies(count_work(ops, profile.workload, profile.where).work)
+    return of_pass & only
+
+
+def _trained(total_s: float, share: float) -> str:
+    """The training whose forward pass runs, in words; where nothing ran, without its share of the time."""
+    if total_s == 0:
+        return "the training that is given as layers"
+    return f"the profiled training, with {100 * share:.1f} % of its op time and of its step"

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Integers, Profile, Workload
+from estimator.core.types import Flags, Integers, Profile, Timeline, Workload
 from estimator.profiles import canonical, chrome_trace, ranks
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
@@ -36,7 +36,7 @@ from estimator.profiles.kineto.devices import (
     rows_of_first,
 )
 from estimator.profiles.kineto.graph import read_graph
-from estimator.profiles.kineto.launches import find_launches
+from estimator.profiles.kineto.launches import Launches, find_launches
 from estimator.profiles.kineto.nesting import Nesting, are_calls, nest_ops
 from estimator.profiles.kineto.places import Calls, places_of_rows
 from estimator.profiles.kineto.rows import rows_on_device, rows_on_host, table_of_rows
@@ -69,43 +69,34 @@ def recognises(head: bytes) -> bool:
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one trace. Raises EstimatorError where it is damaged, its ops do not nest, or nothing took time."""
-    trace = scan(dumps[0])
-    if not (len(trace.ops) or len(trace.device)):
-        raise EstimatorError(f"{trace.where}: it holds no op; expected cpu_op or kernel events, so profile it again")
-    if not len(trace.device):
-        refuse_foreign(trace)
-    for events_with_time in (trace.ops, trace.device):
-        chrome_trace.refuse_overflow(events_with_time["duration"], trace.where)
-    nest = nest_ops(trace)
-    complete_convolutions(trace, nest)
-    complete_attention(trace, nest)
-    graph, launches = read_graph(trace, nest), find_launches(trace, nest)
-    steps = find_steps(trace, launches.time)
-    on_device = bool(len(trace.device))
-    computing = on_computing_devices(trace)
-    counted, idle = (steps.step >= 0) & computing, left_out(trace, computing)
-    whole, all_launches = dataclasses.replace(trace), launches
-    trace.device, launches = trace.device.take(counted), launches.take(counted)
-    timed = trace.device if on_device else trace.ops.take(steps.ops)
-    if not len(timed):
+    whole = scan(dumps[0])
+    _refuse_unusable(whole)
+    nest = nest_ops(whole)
+    complete_convolutions(whole, nest)
+    complete_attention(whole, nest)
+    graph, launches = read_graph(whole, nest), find_launches(whole, nest)
+    steps = find_steps(whole, launches.time)
+    on_device, computing = bool(len(whole.device)), on_computing_devices(whole)
+    counted = (steps.step >= 0) & computing
+    trace = dataclasses.replace(whole, device=whole.device.take(counted))
+    events = trace.device if on_device else trace.ops.take(steps.ops)
+    if not len(events):
         raise EstimatorError(f"{trace.where}: {NOTHING_IN_STEPS}")
-    rows = rows_on_device(trace, nest, graph, launches) if on_device else rows_on_host(trace, nest, graph, steps.ops)
-    workers = by_device(trace) if on_device else [timed]
+    if on_device:
+        rows, workers = rows_on_device(trace, nest, graph, launches.take(counted)), by_device(trace)
+    else:
+        rows, workers = rows_on_host(trace, nest, graph, steps.ops), [events]
     table, row_of_line = table_of_rows(trace, rows)
     ops = canonical.to_ops(table.assign(rank=_rank(trace)), trace.where)
     row = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
-    timeline = None
-    if on_device:
-        row_of_event = np.full(len(counted), -1)
-        row_of_event[counted] = row
-        timeline = step_timeline(whole, all_launches, steps, row_of_event)
-    step = steps.step[counted] if on_device else _step_of_op(steps, timed["start"])
-    kept = rows.tracked & (row >= 0) & (step == 0)
-    calls = Calls(row[kept], rows.op[kept], timed["start"][kept])
     ops = mean_over_devices(ops, len(workers))
+    step = steps.step[counted] if on_device else _step_of_op(steps, events["start"])
+    kept = rows.tracked & (row >= 0) & (step == 0)
+    places = places_of_rows(Calls(row[kept], rows.op[kept], events["start"][kept]), len(ops), trace, graph)
+    warnings = (*_warnings(trace, nest, steps), *ranks.device_warnings(len(workers), left_out(whole, computing)))
     profile = Profile(
-        ops=ops.assign(places=pd.Series(places_of_rows(calls, len(ops), trace, graph), ops.index, ops["shapes"].dtype)),
-        timeline=timeline,
+        ops=ops.assign(places=pd.Series(places, ops.index, ops["shapes"].dtype)),
+        timeline=_timeline(whole, launches, steps, counted, row) if on_device else None,
         workload=as_traced(workload, trace, nest, graph, steps),
         device=None,
         format="Kineto JSON",
@@ -117,15 +108,26 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         ranks=len(workers),
         world_size=world_size(trace),
         tool_version=_version(trace),
-        warnings=(
-            *steps.warnings,
-            *_missing_data(trace, on_device),
-            *([] if on_device else _unnamed_kernels(trace, nest)),
-            *ranks.device_warnings(len(workers), idle),
-            *_crossing(nest),
-        ),
+        warnings=warnings,
     )
     return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
+
+
+def _refuse_unusable(trace: Trace) -> None:
+    """Raise EstimatorError where a trace has no op, is another program's, or holds times that are too large."""
+    if not (len(trace.ops) or len(trace.device)):
+        raise EstimatorError(f"{trace.where}: it holds no op; expected cpu_op or kernel events, so profile it again")
+    if not len(trace.device):
+        refuse_foreign(trace)
+    for events in (trace.ops, trace.device):
+        chrome_trace.refuse_overflow(events["duration"], trace.where)
+
+
+def _timeline(whole: Trace, launches: Launches, steps: Steps, counted: Flags, row: Integers) -> Timeline | None:
+    """The timeline of a typical step; ``row`` is the row of OPS of each event of devices that counts."""
+    row_of_event = np.full(len(counted), -1)
+    row_of_event[counted] = row
+    return step_timeline(whole, launches, steps, row_of_event)
 
 
 def _step_of_op(steps: Steps, start: Integers) -> Integers:
@@ -141,7 +143,16 @@ def _recorded_s(trace: Trace) -> tuple[float, float]:
     return origin_s + first / 1e12, origin_s + last / 1e12
 
 
-def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
+def _warnings(trace: Trace, nest: Nesting, steps: Steps) -> Iterator[str]:
+    """Yield what is not known of the steps, what the trace lacks, and what its ops hide."""
+    yield from steps.warnings
+    yield from _missing_data(trace)
+    if not len(trace.device):
+        yield from _unnamed_kernels(trace, nest)
+    yield from _crossing(nest)
+
+
+def _missing_data(trace: Trace) -> Iterator[str]:
     """Warnings about data that the trace does not hold."""
     if trace.unfinished:
         yield (
@@ -150,7 +161,7 @@ def _missing_data(trace: Trace, on_device: bool) -> Iterator[str]:
         )
     if not any(call.dims.strip(b"[] ,") for call in trace.calls):
         yield "the trace has no operand shapes: profile with record_shapes=True"
-    if len(trace.launches) and not on_device:
+    if len(trace.launches) and not len(trace.device):
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
 
 
