@@ -45,7 +45,7 @@ class FrameworkDefaults:
 
 
 FRAMEWORKS = {
-    "tensorflow": FrameworkDefaults(MATRIX, "converted", library_normalization=True),
+    "tensorflow": FrameworkDefaults(MATRIX, "converted", library_normalization=True, library_layers=True),
     "torch": FrameworkDefaults(
         ("convolution", "recurrent"), "channels-last", update_tensors=64, separate_biases=True, library_layers=True
     ),
