@@ -51,6 +51,8 @@ def fill(profile: Profile, nodes: Nodes) -> Profile:
 
     Each layer has a row of its own, without time, ahead of its parts. Attributes: ``layer=N``, ``part_of_layer=N``.
     """
+    if not nodes:
+        return profile
     layers = [layer for layer in find_layers(nodes) if layer.ran(profile.ops["op"]).any()]
     if not layers:
         return replace(profile, ops=graph.fill(profile.ops, nodes))

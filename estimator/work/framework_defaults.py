@@ -6,7 +6,8 @@ ATen's cudnn/ConvShared.cpp and Convolution.cpp (biases are added after cuDNN's 
 gradient; oneDNN does both itself); JAX documentation, jax_default_matmul_precision (TF32 on GPUs); TensorFlow's guide
 on Grappler (its layout optimizer, on by default, converts chains of ops to channels first on GPUs, but for narrow
 formats and TF32); PyTorch documentation, torch.optim (``foreach`` by default where all parameters are on an
-accelerator) and ATen's MultiTensorApply.cuh (64 tensors in a kernel over two lists).
+accelerator) and ATen's MultiTensorApply.cuh (64 tensors in a kernel over two lists); ATen's native/RNN.cpp and Keras'
+backend/tensorflow/rnn.py (recurrent layers by cuDNN or MIOpen on GPUs).
 """
 
 from __future__ import annotations

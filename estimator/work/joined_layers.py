@@ -1,10 +1,11 @@
 """Layers that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
 
 PyTorch calls cuDNN or MIOpen for a recurrent layer on a GPU: one op for all steps of the sequence (ATen,
-native/RNN.cpp). It fuses attention there, with dropout too (ATen, native/transformers/cuda/sdp_utils.cpp), and dropout
-by itself (ATen, native/cuda/Dropout.cu). The profile marks the layer and the ops that are its parts, with the number of
-the kind of layer. Parts get no calls and no work. A row is added for each layer of a stack and each direction, or for
-attention or dropout: forward and, where it has gradients, backward.
+native/RNN.cpp). So does Keras, for an LSTM or GRU that TensorFlow runs as a loop on a processor (keras/src/backend/
+tensorflow/rnn.py). PyTorch fuses attention there, with dropout too (ATen, native/transformers/cuda/sdp_utils.cpp), and
+dropout by itself (ATen, native/cuda/Dropout.cu). The profile marks the layer and the ops that are its parts, with the
+number of the kind of layer. Parts get no calls and no work. A row is added for each layer of a stack and each
+direction, or for attention or dropout: forward and, where it has gradients, backward.
 """
 
 from __future__ import annotations

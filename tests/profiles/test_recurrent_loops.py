@@ -95,6 +95,12 @@ def test_a_graph_without_layers_fills_what_the_trace_lacks(tmp_path: Path) -> No
     assert ops["shapes"].tolist() == ["8x4;4x2"] * 2
 
 
+def test_without_a_graph_nothing_changes(tmp_path: Path) -> None:
+    (tmp_path / "ops.csv").write_text(ops_text(loop_graph()))
+    profile = read_profile(tmp_path)
+    assert fill(profile, {}) is profile
+
+
 def test_a_layer_that_did_not_run_has_no_row(tmp_path: Path) -> None:
     nodes = loop_graph()
     (tmp_path / "graph.csv").write_text(graph_text(nodes))
