@@ -24,8 +24,10 @@ KEEPS = re.compile(  # types of ops that hand on, choose or keep values
 )
 RENAMES = ("Identity", "Cast")
 TURNS = (*RENAMES, "Switch", "Merge", "Enter")  # between a variable of a loop and its first value
-MOVES = (*RENAMES, "TensorListFromTensor", "Transpose")  # between the input and a loop's list of its steps
+LISTS = "TensorListFromTensor"
+MOVES = (*RENAMES, LISTS, "Transpose")  # between the input and a loop's list of its steps
 PRODUCT, SCALES, READS, VARIABLE = "MatMul", "Mul", "TensorListGetItem", "Switch"
+SEQUENCE = re.compile(r"(\d+)x-?\d+x\d+(?:;.*)?")  # what becomes a list: steps x sequences x width
 FACTORS = re.compile(r"(-?\d+)x(\d+);(\d+)x(\d+)(?:;.*)?")
 MASKED = ([VARIABLE, READS], ["Enter", READS])  # sorted types of what an op takes that drops some of the input
 BIASES = 2  # vectors of a gate that libraries take
@@ -73,7 +75,7 @@ def read_layer(body: Iterable[str], nodes: Nodes) -> Node | None:
         return None
     precision = next(node.precision for node in step.values() if _type(node) == PRODUCT)
     source = _behind(sequence, nodes, MOVES)
-    return Node("While", (source,), _operands(cell, nodes[sequence], *sizes), "unknown", precision=precision)
+    return Node("While", (source,), _operands(cell, nodes.get(sequence), *sizes), "unknown", precision=precision)
 
 
 def timesteps(layer: Node) -> int:
@@ -151,10 +153,11 @@ def _biases(step: Iterable[Node]) -> int:
     return sum(int(size) for size in sizes if size.isdigit() and int(size) > 1)
 
 
-def _operands(cell: Cell, sequence: Node, rows: str, hidden: int, width: int) -> str | None:
+def _operands(cell: Cell, sequence: Node | None, rows: str, hidden: int, width: int) -> str | None:
     """The operands of a layer as a library takes them; None where the number of steps is unknown."""
-    steps, gates = (sequence.shapes or "").partition("x")[0], cell.gates * hidden
-    if not steps.isdigit():
+    known = SEQUENCE.fullmatch(sequence.shapes or "") if sequence and _type(sequence) == LISTS else None
+    if not known:
         return None
-    states, biases = [f"1x{rows}x{hidden}"] * cell.states, [str(gates)] * BIASES
-    return ";".join([f"{steps}x{rows}x{width}", *states, f"{gates}x{width}", f"{gates}x{hidden}", *biases])
+    gates, states = cell.gates * hidden, [f"1x{rows}x{hidden}"] * cell.states
+    weights = [f"{gates}x{width}", f"{gates}x{hidden}", *[str(gates)] * BIASES]
+    return ";".join([f"{known[1]}x{rows}x{width}", *states, *weights])

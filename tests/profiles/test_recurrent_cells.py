@@ -114,14 +114,23 @@ def test_two_inputs_stay_a_loop() -> None:
     assert layer_of(changed(nodes, "MatMul", shapes="2x5;5x8")) is None
 
 
-@pytest.mark.parametrize("shapes", [None, "-1x2x5;2"])
-def test_without_a_number_of_steps_a_layer_has_no_shapes(shapes: str | None) -> None:
+@pytest.mark.parametrize(
+    "columns", [{"shapes": None}, {"shapes": "-1x2x5;2"}, {"shapes": "1;1"}, {"op_type": "TensorListReserve"}]
+)
+def test_without_a_number_of_steps_a_layer_has_no_shapes(columns: dict[str, str | None]) -> None:
     sequence = f"{LOOP.removesuffix('/while')}/list"
     nodes = loop_graph()
-    layer = layer_of(nodes | {sequence: replace(nodes[sequence], shapes=shapes)})
+    layer = layer_of(nodes | {sequence: replace(nodes[sequence], **columns)})  # type: ignore[arg-type]
     assert layer is not None
     assert layer.shapes is None
     assert timesteps(layer) == 0
+
+
+def test_an_input_that_the_graph_lacks_has_no_number_of_steps() -> None:
+    nodes = loop_graph()
+    layer = layer_of({name: nodes[name] for name in nodes if not name.endswith("/list")})
+    assert layer is not None
+    assert layer.shapes is None
 
 
 def test_chains_that_lead_back_to_themselves_end() -> None:
