@@ -10,7 +10,7 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, phases, ranks
+from estimator.profiles import canonical, graph, phases, ranks, recurrent_loops
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
@@ -63,7 +63,7 @@ def _read(
     profile = canonical.per_step(read, steps or provenance.steps)
     if profile.workload.mode == "inference":
         profile = dataclasses.replace(profile, ops=phases.fill_forward(profile.ops))
-    profile = canonical.warn_of_ops_outside_steps(graph.fill_shapes(profile, sides))
+    profile = canonical.warn_of_ops_outside_steps(recurrent_loops.fill(profile, graph.beside(sides)))
     return dataclasses.replace(
         canonical.remove_profiler_overhead(profile, provenance.wall_step),
         step_spread=provenance.step_spread,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from estimator.core import csv_files
 from estimator.core.schema import OPS, Column, Table
-from estimator.core.types import Profile
 from estimator.profiles import fusion
 from estimator.profiles.dump import Dump
 
@@ -45,10 +44,10 @@ class Node:
     precision: str | None = None
 
 
-def fill_shapes(profile: Profile, sides: Mapping[str, Path]) -> Profile:
-    """The profile with columns filled from ``graph.csv`` beside the dump. Raises EstimatorError by row."""
+def beside(sides: Mapping[str, Path]) -> dict[str, Node]:
+    """The nodes of the ``graph.csv`` beside a dump, by name; none without one. Raises EstimatorError by row."""
     path = next((sides[name] for name in FILES if name in sides), None)
-    return replace(profile, ops=fill(profile.ops, read(path))) if path else profile
+    return read(path) if path else {}
 
 
 def read(path: Path) -> dict[str, Node]:

@@ -6,7 +6,8 @@ ATen's cudnn/ConvShared.cpp and Convolution.cpp (biases are added after cuDNN's 
 gradient; oneDNN does both itself); JAX documentation, jax_default_matmul_precision (TF32 on GPUs); TensorFlow's guide
 on Grappler (its layout optimizer, on by default, converts chains of ops to channels first on GPUs, but for narrow
 formats and TF32); PyTorch documentation, torch.optim (``foreach`` by default where all parameters are on an
-accelerator) and ATen's MultiTensorApply.cuh (64 tensors in a kernel over two lists).
+accelerator) and ATen's MultiTensorApply.cuh (64 tensors in a kernel over two lists); ATen's native/RNN.cpp and Keras'
+backend/tensorflow/rnn.py (recurrent layers by cuDNN or MIOpen on GPUs).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class FrameworkDefaults:
 
 
 FRAMEWORKS = {
-    "tensorflow": FrameworkDefaults(MATRIX, "converted", library_normalization=True),
+    "tensorflow": FrameworkDefaults(MATRIX, "converted", library_normalization=True, library_layers=True),
     "torch": FrameworkDefaults(
         ("convolution", "recurrent"), "channels-last", update_tensors=64, separate_biases=True, library_layers=True
     ),

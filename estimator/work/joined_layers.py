@@ -1,10 +1,11 @@
 """Layers that ran op by op on a processor, as an accelerator's library runs them: WORK → WORK.
 
 PyTorch calls cuDNN or MIOpen for a recurrent layer on a GPU: one op for all steps of the sequence (ATen,
-native/RNN.cpp). It fuses attention there, with dropout too (ATen, native/transformers/cuda/sdp_utils.cpp), and dropout
-by itself (ATen, native/cuda/Dropout.cu). The profile marks the layer and the ops that are its parts, with the number of
-the kind of layer. Parts get no calls and no work. A row is added for each layer of a stack and each direction, or for
-attention or dropout: forward and, where it has gradients, backward.
+native/RNN.cpp). So does Keras, for an LSTM or GRU that TensorFlow runs as a loop on a processor (keras/src/backend/
+tensorflow/rnn.py). PyTorch fuses attention there, with dropout too (ATen, native/transformers/cuda/sdp_utils.cpp), and
+dropout by itself (ATen, native/cuda/Dropout.cu). The profile marks the layer and the ops that are its parts, with the
+number of the kind of layer. Parts get no calls and no work. A row is added for each layer of a stack and each
+direction, or for attention or dropout: forward and, where it has gradients, backward.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, class_of
 from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
-from estimator.core.schema import numbers
+from estimator.core.schema import GATES, numbers
 from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
 from estimator.work.attention import OPERATORS as ATTENTION
 from estimator.work.attention import Layer, read_attention
+from estimator.work.edges import has_flow
 from estimator.work.shapes import has_attribute
 from estimator.work.tensors import in_phase
 from estimator.work.transformed import Transformed
@@ -75,7 +77,8 @@ def join_layers(work: pd.DataFrame, *, by_library: bool) -> Transformed:
 def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     """WORK whose layers are one op of the forward pass each, for the tensors that they keep; as :func:`join_layers`.
 
-    The op stands where the layer stood, and has no FLOP and bytes; the layer's parts are left out.
+    The op stands where the layer stood, and has no FLOP and bytes; the layer's parts are left out, but where ops name
+    what they read: there they have no work.
     """
     kind, part = _layers_and_parts(work)
     sized = _sized(work, kind) if by_library else {}
@@ -86,7 +89,35 @@ def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     joined.loc[rows, "operator"], joined.loc[rows, "op_class"] = operators, [class_of(each) for each in operators]
     joined.loc[rows, "precision"] = _product_formats(work, kind, part)[rows]
     joined.loc[rows, "attributes"] = work["attributes"][rows].str.replace(DISPATCH, "", regex=True)
-    return Transformed(joined[~part.isin(kind[rows])].reset_index(drop=True), changed=True)
+    parts = part.isin(kind[rows])
+    if has_flow(work):
+        return Transformed(_with_flow(without_work(joined, parts), kind, part, sized), changed=True)
+    return Transformed(joined[~parts].reset_index(drop=True), changed=True)
+
+
+def _with_flow(
+    work: pd.DataFrame, kind: pd.Series, part: pd.Series, sized: Mapping[Hashable, Stack | Fused]
+) -> pd.DataFrame:
+    """WORK whose recurrent layers write what they keep; the parts that are their gradients read it, and the input.
+
+    A library keeps gates and cell in its reserve (assumed): (g + 1) · h elements for each step and sample.
+    """
+    results, inputs = work["output_shapes"].copy(), work["inputs"].copy()
+    gradients = in_phase(work, "backward")
+    for row, stack in sized.items():
+        if not isinstance(stack, Fused):
+            results[row] = ";".join(_results(stack))
+            own = work["inputs"].fillna("")[row] + ";" + work["op"][row]
+            inputs = inputs.mask(gradients & (part == kind[row]), inputs.fillna("") + ";" + own)
+    return work.assign(output_shapes=results, inputs=inputs)
+
+
+def _results(stack: Stack) -> Iterator[str]:
+    """Yield the shapes of the result and of the reserve of each layer of a stack."""
+    for sizes in stack:
+        gates, hidden = GATES[str(sizes["cell"])], int(sizes["hidden"])
+        for width in (hidden, (gates + 1) * hidden):
+            yield f"{sizes['timesteps']}x{sizes['sequences']}x{width}"
 
 
 def _operator(name: str, sizes: Stack | Fused) -> str:

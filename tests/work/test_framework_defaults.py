@@ -107,8 +107,9 @@ def test_who_adds_the_biases_of_convolutions(workload: Workload, device: str, se
 
 @pytest.mark.parametrize(
     ("workload", "device", "by_library"),
-    [(TORCH, "v100", True), (TORCH, "epyc-7763", False), (TORCH, "tpu-v4", False), (KERAS, "v100", False)],
-)
+    [(TORCH, "v100", True), (TORCH, "epyc-7763", False), (TORCH, "tpu-v4", False), (KERAS, "v100", True),
+     (KERAS, "epyc-7763", False), (KERAS, "tpu-v4", False)],
+)  # fmt: skip
 def test_who_runs_recurrent_layers_by_a_library(workload: Workload, device: str, by_library: bool) -> None:
     assert has_library_layers(workload, load_device(device)) is by_library
 

@@ -8,6 +8,7 @@ from estimator.work import count_work
 from estimator.work.joined_layers import join_in_place, join_layers, stack_of
 from estimator.work.kept_tensors import kept_tensors
 from estimator.work.rebatch import rebatch
+from estimator.work.step_tensors import step_tensors
 from tests.conftest import make_ops
 
 TOY = Workload(name="toy", batch_size=2, precision="fp32")
@@ -205,6 +206,63 @@ def test_for_its_tensors_a_stack_of_recurrent_layers_is_one_op() -> None:
     found = join_in_place(count_work(make_ops(*OPS), TOY).work, by_library=True).work
     assert found[["op_type", "operator"]].to_numpy().tolist() == [["aten::gru", "recurrent"], ["aten::add", "add"]]
     assert not join_in_place(count_work(make_ops(OPS[3]), TOY).work, by_library=True).changed
+
+
+LSTM = "3x2x5;1x2x4;1x2x4;16x5;16x4;16;16"
+FLOW: tuple[dict[str, object], ...] = (  # of which each op names what it reads
+    {"op": "x", "op_type": "Relu", "phase": "forward", "inputs": "batch", "shapes": "2x3x5", "output_shapes": "2x3x5"},
+    {
+        "op": "loop",
+        "op_type": "While",
+        "phase": "forward",
+        "inputs": "x",
+        "shapes": LSTM,
+        "output_shapes": "unknown",
+        "attributes": "dispatch=1;layer=0;trained=1",
+    },
+    {
+        "op": "loop/MatMul",
+        "op_type": "MatMul",
+        "phase": "forward",
+        "inputs": "loop/step;w",
+        "calls": 3.0,
+        "shapes": "2x5;5x16",
+        "output_shapes": "2x16",
+        "attributes": "part_of_layer=0",
+    },
+    {"op": "y", "op_type": "Relu", "phase": "forward", "inputs": "loop", "shapes": "3x2x4", "output_shapes": "3x2x4"},
+    {
+        "op": "gradients/MatMul",
+        "op_type": "MatMul",
+        "phase": "backward",
+        "calls": 3.0,
+        "shapes": "5x2;2x16",
+        "output_shapes": "5x16",
+        "attributes": "part_of_layer=0",
+    },
+)
+
+
+def test_where_ops_name_what_they_read_a_layer_keeps_its_input_its_result_and_its_reserve() -> None:
+    work = count_work(make_ops(*FLOW), TOY).work
+    held = join_in_place(work, by_library=True).work
+    assert held["op"].tolist() == work["op"].tolist()  # the products still tell the parameters
+    assert held["calls"].fillna(1.0).tolist() == [1, 1, 0, 1, 0]
+    assert held.loc[1, ["operator", "output_shapes"]].tolist() == ["recurrent", "3x2x4;3x2x20"]
+    assert held["inputs"].fillna("").tolist() == ["batch", "x", "loop/step;w", "loop", ";x;loop"]
+    at_end = [float(step_tensors(each, TOY).activations[-1]) for each in (work, held)]
+    assert at_end[1] - at_end[0] == 4 * (2 * 3 * 5 + 3 * 2 * 4 + 3 * 2 * 20)
+
+
+def test_where_ops_name_what_they_read_nothing_changes_without_a_library() -> None:
+    work = count_work(make_ops(*FLOW), TOY).work
+    assert join_in_place(work, by_library=False).work is work
+
+
+def test_what_a_layer_keeps_goes_with_the_batch() -> None:
+    held = join_in_place(count_work(make_ops(*FLOW), TOY).work, by_library=True).work
+    grown = rebatch(held, TOY, 6).work
+    assert grown.at[1, "output_shapes"] == "3x6x4;3x6x20"
 
 
 def test_tensors_of_attention_go_with_the_batch() -> None:

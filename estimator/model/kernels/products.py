@@ -51,9 +51,9 @@ def _time_of_amounts(inputs: KernelInputs) -> BusyTime:
 
 
 def _features_of_amounts(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
-    """Features are the amounts alone, as there are no measurements."""
+    """Features are the amounts alone, as there are no measurements; an op that the target does not run has none."""
     zeros = np.zeros(len(inputs.rows), dtype=int)
-    octaves = np.log2(np.stack(amounts_per_call(inputs.rows), axis=1))
+    octaves = np.log2(np.maximum(np.stack(amounts_per_call(inputs.rows), axis=1), 1.0))
     return OpFeatures(octaves, busy.compute_share, kind=zeros, cached=zeros > 0)
 
 

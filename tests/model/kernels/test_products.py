@@ -38,3 +38,11 @@ def test_a_product_of_two_vectors_is_cut_into_tiles() -> None:
     outer, vector = busy(*shapes) / busy(*shapes, coefficients=at_best)
     assert outer == 1
     assert vector > 1.1
+
+
+def test_an_op_without_work_has_no_amounts() -> None:
+    """Such as a part of a layer that the target's library runs, whose sizes are unknown."""
+    amounts = [{"flop": amount, "bytes": amount, "calls": 1.0} for amount in (0.0, 8.0)]
+    rows = pd.DataFrame(amounts).assign(op_class="gemm", precision="fp32")
+    inputs, model = KernelInputs.on_device(rows, DEVICE, COEFFICIENTS), KERNEL_MODELS["other"]
+    assert model.features(inputs, model.busy_time(inputs)).coordinates.tolist() == [[0, 0], [3, 3]]
