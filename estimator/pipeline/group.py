@@ -120,9 +120,10 @@ def unfilled_stages(group: Group, split: Split) -> Iterator[Note]:
 def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:
     """What is taken of links that a group's messages cross and nothing tells: within a node, and between nodes."""
     device = predicted.target.device
-    if _joined(predicted, group) > 1:
+    joined = _joined(predicted, group)
+    if joined > 1:
         yield from link_note(device)
-    if group.nodes > 1:
+    if group.devices > joined:
         yield from network_notes(device)
 
 
