@@ -28,6 +28,11 @@ TRANSPORTS: dict[Transport, re.Pattern[str]] = {  # by the network's name; the f
     "sockets": re.compile(r"(?i)\btcp\b|ethernet|\b\d*\s?gbe\b|gige"),
 }
 SOCKETS = re.compile(r"(?i)\btcp\b")  # names that always mean sockets
+WAYS: dict[Transport, str] = {  # in words
+    "rdma": "bypass the operating system (RDMA); the interval includes TCP",
+    "sockets": "go through the operating system (TCP); the interval includes RDMA",
+}
+MOST_OF_SOCKETS = 25e9  # of a node that sends through its operating system [B/s], 200 Gbit/s; assumed
 USUAL_TRANSPORT: Transport = "rdma"  # where neither the file nor the name tells
 
 
@@ -108,10 +113,10 @@ def _transport_text(network: Network, gives_bandwidth: bool) -> str:
     if tells_transport(network) or not (name or gives_bandwidth):
         return ""
     if transport_by_name(network) == "sockets":
-        way = "messages are taken to go through the operating system (TCP); the interval includes RDMA"
-        return f"the interconnect '{name}' may use TCP or RDMA: {way}; give 'transport'"
+        way = WAYS[transport_of(network)]
+        return f"the interconnect '{name}' may use TCP or RDMA: messages are taken to {way}; give 'transport'"
     unknown = f"the interconnect '{name}' is not known" if name else "the network has neither name nor 'transport'"
-    return f"{unknown}: messages are taken to bypass the operating system (RDMA); the interval includes TCP"
+    return f"{unknown}: messages are taken to {WAYS[USUAL_TRANSPORT]}"
 
 
 def tells_transport(network: Network) -> bool:
@@ -127,8 +132,13 @@ def transport_by_name(network: Network) -> Transport | None:
 
 
 def transport_of(network: Network) -> Transport:
-    """How messages are sent: as the file says, else as the network's name tells, else as is usual."""
-    return network.transport or transport_by_name(network) or USUAL_TRANSPORT
+    """How messages are sent: as the file says, else as the network's name tells, else as is usual.
+
+    Ethernet may be either: of more than ``MOST_OF_SOCKETS`` it is built to bypass the operating system.
+    """
+    by_name = network.transport or transport_by_name(network) or USUAL_TRANSPORT
+    wide = number(network.injection_bandwidth) > MOST_OF_SOCKETS and not tells_transport(network)
+    return USUAL_TRANSPORT if wide else by_name
 
 
 def _network_note(device: DeviceSpec) -> Note:

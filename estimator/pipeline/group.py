@@ -12,12 +12,12 @@ import pandas as pd
 from estimator.core.interval import bounds
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
-from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, Workload
-from estimator.devices.board import power_limit
+from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, SystemSpec, Workload
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
 from estimator.pipeline.group_memory import parts_of
+from estimator.pipeline.listed_power import PowerLimit, limit_in
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
@@ -41,24 +41,27 @@ from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work,
 
 @dataclass(frozen=True)
 class OneDevice:
-    """A device that trains by itself: its step, its mean power in it and its power without work [W], where known."""
+    """A device that trains by itself: its step, its mean power in it, its power without work and its limit [W], where
+    known.
+    """
 
     step: StepTime
     power_w: Floats | None = None
     idle_w: float | None = None
+    limit: PowerLimit | None = None
 
 
-def one_device(predicted: PredictedStep) -> OneDevice:
-    """A device by itself, without the messages that its profile recorded."""
+def one_device(predicted: PredictedStep, system: SystemSpec | None = None) -> OneDevice:
+    """A device by itself, without the messages that its profile recorded; ``system``: the machine that it is in."""
     device, plan, coefficients = predicted.target.device, predicted.plan, shipped().power
     alone, replayed = _replay_alone(predicted)
-    limit = power_limit(device)
-    if limit is None:
+    known = limit_in(system, device, plan)
+    if known is None:
         return OneDevice(replayed.step)
-    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, coefficients, plan)
-    return OneDevice(
-        replayed.step, power_w, float(power.idle_power(limit.value, power.gddr_bytes(device), coefficients))
-    )
+    limit, times_s = known.limit, peak_times(alone.ops, device)
+    power_w = known.factor * power.step_power(alone, replayed, times_s, device, limit, coefficients, plan)
+    idle_w = float(power.idle_power(limit.value, power.gddr_bytes(device), coefficients))
+    return OneDevice(replayed.step, power_w, idle_w, known)
 
 
 def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:
@@ -117,9 +120,10 @@ def unfilled_stages(group: Group, split: Split) -> Iterator[Note]:
 def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:
     """What is taken of links that a group's messages cross and nothing tells: within a node, and between nodes."""
     device = predicted.target.device
-    if _joined(predicted, group) > 1:
+    joined = _joined(predicted, group)
+    if joined > 1:
         yield from link_note(device)
-    if group.nodes > 1:
+    if group.devices > joined:
         yield from network_notes(device)
 
 

@@ -1,7 +1,8 @@
-"""The timeline of a step with the messages that several devices exchange, on a lane of their own.
+"""The timeline of a step with the messages that several devices exchange, on lanes of their own.
 
-A message starts when its gradient is made and the one before it has passed; what needs it waits. So the part of
-communication that lengthens the step is what the replay finds.
+A message starts when its gradient is made and the one before it on its lane has passed; what needs it waits. So the
+part of communication that lengthens the step is what the replay finds. Messages among copies of the model have one
+lane, those among the parts of a copy another, as each group of a library's communicators has a queue of its own.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.schema import HOST, among_copies
-from estimator.core.types import Flags, Floats, Integers, Prediction
+from estimator.core.types import Flags, Floats, Integers, Names, Prediction
 from estimator.rollup.host import HostScenario
 from estimator.rollup.step import times_in_step
 from estimator.rollup.target_timeline import DEVICE, StepTimeline, events_of
 from estimator.rollup.timeline import NEVER, Costs, block_cost, block_costs, replay, run, step_s
 
-LINKS = "links"  # the lane of messages
+LINKS = "links"  # the lane of messages among copies of the model
+PARTS = "links of parts"  # that of messages among the parts of a copy, or among copies that share experts
 INSTANT_S = 1e-12  # nominal duration of a message
 
 
@@ -77,11 +79,12 @@ def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimelin
     ready = _event_of(messages["ready"], last)
     needed = _event_of(messages["needed"], first)
     starts_s = events["start_s"].to_numpy(dtype=float)
-    waits = _waits(events, devices, needed)
+    lane = np.where(among_copies(messages), LINKS, PARTS)
+    waits = _waits(events, devices, needed, lane)
     # only the order counts: behind the op that makes it ready, before the instant that waits for it
-    latest_s = np.select([needed == event for event in waits], [wait["start_s"] for wait in waits.values()], np.inf)
+    latest_s = np.select([needed == event for event, _ in waits], [wait["start_s"] for wait in waits.values()], np.inf)
     start_s = np.minimum(np.where(ready >= 0, starts_s[ready], 0.0), latest_s)
-    own = {"op": ops + np.arange(sent), "lane": LINKS, "start_s": start_s, "duration_s": INSTANT_S}
+    own = {"op": ops + np.arange(sent), "lane": lane, "start_s": start_s, "duration_s": INSTANT_S}
     after = pd.array(ready, dtype="Int64")
     after[ready < 0] = pd.NA
     whole = events_of(events, {**own, "after": after}, *waits.values())
@@ -112,20 +115,22 @@ def _event_of(op: pd.Series, place: Integers) -> Integers:
     return np.where(known >= 0, place[known], -1) if len(place) else np.full(len(op), -1, dtype=np.int64)
 
 
-def _waits(events: pd.DataFrame, devices: pd.DataFrame, needed: Integers) -> dict[int, dict[str, Any]]:
-    """By each event that needs messages, an instant just before it on its lane that waits for the last of them.
+def _waits(
+    events: pd.DataFrame, devices: pd.DataFrame, needed: Integers, lanes: Names
+) -> dict[tuple[int, str], dict[str, Any]]:
+    """By each event that needs messages of a lane, an instant just before it that waits for the last of these.
 
     Messages that no event needs are waited for at the end of the step.
     """
     waits = {}
-    for event in np.unique(needed):
-        message = len(events) + int(np.flatnonzero(needed == event)[-1])
+    for event, of_lane in sorted(set(zip(needed.tolist(), lanes.tolist(), strict=True))):
+        message = len(events) + int(np.flatnonzero((needed == event) & (lanes == of_lane))[-1])
         if event >= 0:
             lane, start_s = events.at[event, "lane"], np.nextafter(float(events.at[event, "start_s"]), -np.inf)
         else:
             lane = devices["lane"].iloc[-1] if len(devices) else DEVICE
             start_s = float((events["start_s"] + events["duration_s"]).max())
-        waits[int(event)] = {"lane": [lane], "start_s": start_s, "duration_s": 0.0, "after": message}
+        waits[event, of_lane] = {"lane": [lane], "start_s": start_s, "duration_s": 0.0, "after": message}
     return waits
 
 

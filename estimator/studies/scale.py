@@ -19,7 +19,6 @@ from estimator.core.notes import Note, ranked, sentences
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements
-from estimator.devices.board import power_limit
 from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups, unfilled_stages
 from estimator.pipeline.group_memory import shares_of, stages_of
 from estimator.pipeline.memory import Held, held_by_stages, largest_use
@@ -44,6 +43,7 @@ from estimator.work.on_target import ranks_of
 from estimator.work.weights import updates
 
 POWER = "power includes the devices and the rest of their nodes; a device that waits draws its idle power"
+NO_POWER = "power and energy are not predicted, as neither the device's file nor its system's tells its power limit"
 STAGES = "memory is that of the first or the last stage, whichever needs more"
 
 
@@ -73,7 +73,7 @@ def scale(
             f"timed steps correct one way to divide a training, and {len(splits)} are asked for "
             f"({' and '.join(map(str, splits))}); give one of them"
         )
-    alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network))
+    alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network), system)
     return _joined([_scale_split(alone, system, devices, split, scaling, timed_steps) for split in splits])
 
 
@@ -108,8 +108,10 @@ def _scale_split(
     predicted = _steps(every, alone, split)
     whole_s = each_alone.of(WHOLE, batch).device.step.total
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
-    first = alone[groups[0].at_once].predicted
-    notes = ranked((*_notes(system, first, steps), *unfilled_stages(groups[0], split)))
+    of_first = alone[groups[0].at_once]
+    first, limit = of_first.predicted, of_first.device.limit
+    of_power = limit.notes if limit else ()
+    notes = ranked((*_notes(system, first, steps), *unfilled_stages(groups[0], split), *of_power))
     row = partial(_row, system, whole_s, scaling, ranks.of_copy, split)
     return {
         "workload": profile.workload.name,
@@ -127,7 +129,7 @@ def _scale_split(
             *sentences(notes, "left-open"),
             _how(first, split),
             str(spreads_of(first.profile)),
-            POWER,
+            POWER if limit else NO_POWER,
             *([STAGES] if split.pipeline > 1 else []),
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
             *sentences(notes, "assumption"),
@@ -181,6 +183,7 @@ class _Alone:
     profile: Profile
     plan: RunPlan
     split: Split  # of the model; the whole one where copies alone share the training
+    system: SystemSpec
 
     @cached_property
     def predicted(self) -> PredictedStep:
@@ -188,7 +191,7 @@ class _Alone:
 
     @cached_property
     def device(self) -> OneDevice:
-        return one_device(self.predicted)
+        return one_device(self.predicted, self.system)
 
     @cached_property
     def held(self) -> list[Held] | None:
@@ -213,8 +216,8 @@ def _floor_s(alone: _Alone, group: Group, split: Split) -> float:
 class _EachAlone:
     """A device by itself, predicted once for each local batch and each split that divides the model."""
 
-    def __init__(self, profile: Profile, plan: RunPlan) -> None:
-        self.profile, self.plan = profile, plan
+    def __init__(self, profile: Profile, plan: RunPlan, system: SystemSpec) -> None:
+        self.profile, self.plan, self.system = profile, plan, system
         self._known: dict[tuple[Split, int | None], _Alone] = {}
 
     def of(self, split: Split, batch: int | None) -> _Alone:
@@ -225,7 +228,8 @@ class _EachAlone:
         of_model = split if split.least_devices > 1 else WHOLE
         key = (of_model, batch)
         if key not in self._known:
-            self._known[key] = _Alone(divided(self.profile, split), replace(self.plan, batch=batch), of_model)
+            plan = replace(self.plan, batch=batch)
+            self._known[key] = _Alone(divided(self.profile, split), plan, of_model, self.system)
         return self._known[key]
 
 
@@ -334,11 +338,11 @@ def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> 
 
     Devices of these nodes that the training does not use are idle.
     """
-    one, total_s, limit = alone.device, step.step.total, power_limit(alone.predicted.target.device)
-    if one.power_w is None or one.idle_w is None or limit is None:
+    one, total_s = alone.device, step.step.total
+    if one.power_w is None or one.idle_w is None or one.limit is None:
         return {"power_w": None, "energy_j_per_step": None}
     device_w = power.waiting_power(one.power_w, one.idle_w, total_s - step.step.communication_exposed, total_s)
-    ends_w = power.node_overhead(system.devices_per_node.value, limit.value, system)
+    ends_w = power.node_overhead(system.devices_per_node.value, one.limit.limit.value, system)
     node_w = power.draw_overhead(ends_w, system.name, alone.plan.draws, alone.plan.seed)
     unused = group.nodes * int(system.devices_per_node.value) - group.devices
     all_w = group.devices * device_w + unused * one.idle_w + group.nodes * node_w

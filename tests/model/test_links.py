@@ -64,6 +64,14 @@ def test_a_transport_that_is_given_comes_before_the_name() -> None:
     assert in_network(interconnect="InfiniBand", transport="sockets").kind == "tcp"
 
 
+@pytest.mark.parametrize(("rate", "kind"), [("25 GB/s", "tcp"), ("50 GB/s", "rdma"), ("400 GB/s", "rdma")])
+def test_fast_ethernet_bypasses_the_operating_system(rate: str, kind: str) -> None:
+    assert in_network(interconnect="400G Ethernet", injection_bandwidth=rate).kind == kind
+    assert in_network(interconnect="Ethernet, TCP", injection_bandwidth=rate).kind == "tcp"
+    (note,) = network_notes(make_device(network={"interconnect": "Ethernet", "injection_bandwidth": rate}))
+    assert {"rdma": "bypass", "tcp": "go through"}[kind] in note.text
+
+
 def test_a_word_inside_another_tells_nothing() -> None:
     assert in_network(interconnect="100G Ethernet default").kind == "tcp"
 

@@ -9,6 +9,7 @@ from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
 from estimator.core.types import Network, Profile, RunPlan, Workload
 from estimator.pipeline.group import (
+    assumed_links,
     estimate_group,
     one_device,
     step_of_group,
@@ -117,6 +118,13 @@ def test_parts_of_a_product_that_lie_across_two_nodes_wait_for_the_network() -> 
         for joined in (4, 6)
     )
     assert across > 1.5 * aligned
+
+
+def test_an_unknown_network_that_no_message_crosses_is_not_noted() -> None:
+    """A pod's own links join the devices of many nodes."""
+    step = in_unknown_network().in_network(Network(linked_devices=64))
+    noted = [{note.code for note in assumed_links(step, group(devices))} for devices in (64, 65)]
+    assert ["network-assumed" in codes for codes in noted] == [False, True]
 
 
 def test_one_device_sends_nothing() -> None:

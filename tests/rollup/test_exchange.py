@@ -14,9 +14,9 @@ from tests.conftest import make_ops
 OPS_S = np.array([1.0, 1.0, 1.0, 1.0])  # forward, two of the backward pass, an update
 
 
-def sent(*rows: tuple[float, int | None, int | None]) -> pd.DataFrame:
+def sent(*rows: tuple[float, int | None, int | None], among: str | list[str] = "data") -> pd.DataFrame:
     """MESSAGES of so many bytes, ready after one op, needed by another."""
-    columns = {"operator": "all_reduce", "bytes": [r[0] for r in rows]}
+    columns = {"operator": "all_reduce", "bytes": [r[0] for r in rows], "among": among}
     places = {name: pd.array([r[i] for r in rows], dtype="Int64") for i, name in ((1, "ready"), (2, "needed"))}
     return MESSAGES.conform(pd.DataFrame({**columns, **places}), "test")
 
@@ -49,6 +49,20 @@ def test_what_is_not_hidden_lengthens_the_step(timeline: StepTimeline) -> None:
 def test_messages_pass_one_after_another(timeline: StepTimeline) -> None:
     """The second is ready at 3 s, when the first has half a second left."""
     assert period(timeline, sent((1.0, 1, 3), (1.0, 2, 3)), 1.5, 1.0) == pytest.approx(5.5)
+
+
+def test_messages_among_parts_of_a_copy_do_not_queue_behind_those_among_copies(timeline: StepTimeline) -> None:
+    """Gradients take from 2 to 5 s; a sum of results at 2 s, for the next op, lasts half a second beside them."""
+    rows = (1.0, 1, 3), (1.0, 1, 2)
+    assert period(timeline, sent(*rows, among=["data", "tensor"]), 3.0, 0.5) == pytest.approx(6.0)
+    assert period(timeline, sent(*rows, among="data"), 3.0, 0.5) == pytest.approx(7.5)
+
+
+def test_an_op_waits_for_the_messages_of_every_kind_that_it_needs(timeline: StepTimeline) -> None:
+    for times_s in ((2.0, 0.5), (0.5, 2.0)):
+        assert period(timeline, sent((1.0, 2, 3), (1.0, 2, 3), among=["data", "tensor"]), *times_s) == pytest.approx(
+            6.0
+        )
 
 
 def test_a_message_that_nothing_needs_ends_with_the_step(timeline: StepTimeline) -> None:

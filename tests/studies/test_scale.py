@@ -20,7 +20,7 @@ from estimator.profiles.layers.shards import layers_of
 from estimator.rollup.power import node_overhead
 from estimator.rollup.scaling import Scaling
 from estimator.studies import scale as scale_module
-from estimator.studies.scale import scale
+from estimator.studies.scale import NO_POWER, POWER, scale
 
 PLAN = RunPlan("", draws=50)
 MACHINE = """
@@ -196,6 +196,21 @@ def test_devices_of_a_node_that_a_training_does_not_use_are_idle(cluster: Any) -
     node_w = node_overhead(4, 300.0, system)[1]
     row = run("p1b3", cluster("25 GB/s"), devices=(1,))["rows"][0]
     assert row["power_w"]["mid"] == pytest.approx(one.power_w[0] + 3 * one.idle_w + node_w)
+
+
+def test_a_device_without_a_power_limit_has_its_share_of_its_machines_listed_power() -> None:
+    document = run("p1b3", "alps", devices=(4,))
+    (row,) = document["rows"]
+    assert 4 * 50 < row["power_w"]["mid"] < 4 * 1000
+    assert row["energy_j_per_step"]["mid"] > 0
+    assert any("W are derived from the listed power of alps" in note for note in document["notes"])
+
+
+def test_where_nothing_tells_a_power_limit_a_note_says_so() -> None:
+    document = run("p1b3", "isambard-ai", devices=(4,))
+    assert document["rows"][0]["power_w"] is None
+    assert NO_POWER in document["notes"]
+    assert POWER not in document["notes"]
 
 
 def test_by_default_powers_of_two_and_the_whole_machine_are_shown(cluster: Any) -> None:
