@@ -13,7 +13,7 @@ DataWord = Literal["data", "zero1", "zero2", "zero3", "parameter-server"]
 WORDS: dict[str, DataWord] = {**{word: word for word in get_args(DataWord)}, "fsdp": "zero3", "ps": "parameter-server"}
 NUMBERS = {  # as written → field
     "tensor": "tensor", "pipeline": "pipeline", "micro": "micro_batch", "interleave": "interleave",
-    "experts": "experts",
+    "experts": "experts", "shard": "shard",
 }  # fmt: skip
 SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
 End = Literal["first", "last"]  # stage of a pipeline
@@ -70,7 +70,8 @@ class Split:
 
     Each stage may have several runs of blocks (``interleave``), and each part of a product its part of the tokens
     elsewhere (``sequence``). Gradients may travel in another format (``gradients``), or but a share of them (``top``).
-    So many copies may share the ``experts`` of a mixture.
+    So many copies may share the ``experts`` of a mixture. ``shard`` copies share the states of training where not all
+    do.
     """
 
     data: DataWord = "data"
@@ -82,6 +83,7 @@ class Split:
     gradients: Narrow | None = None
     top: float | None = None
     experts: int = 1
+    shard: int | None = None
 
     def __str__(self) -> str:
         usual = Split()
@@ -123,7 +125,7 @@ class Split:
     @property
     def usual_devices(self) -> int:
         """Devices, where nothing says how many: of one copy of the model, or of 8 where copies share its states."""
-        return self.model_devices * (USUAL_COPIES if self.divides_update else self.experts)
+        return self.model_devices * ((self.shard or USUAL_COPIES) if self.divides_update else self.experts)
 
     @property
     def meaning(self) -> str:
@@ -136,6 +138,7 @@ class Split:
             f"each stage has {self.interleave} runs of blocks": self.interleave > 1,
             f"a copy of the model computes {self.micro_batch} sample(s) at once": self.micro_batch,
             f"experts among {self.experts} copies, which send each other their tokens": self.experts > 1,
+            f"groups of {self.shard} copies share the states, and add up gradients with other groups": self.shard,
             f"gradients travel as {self.gradients}": self.gradients,
             f"the largest {100 * (self.top or 0):g} % of gradients travel, with their places": self.top,
         }
@@ -149,7 +152,7 @@ class Split:
     def copies(self, devices: int) -> int:
         """Copies of the model on so many devices.
 
-        Raises EstimatorError where they make no whole number, or cannot share experts.
+        Raises EstimatorError where they make no whole number, or cannot share experts or states.
         """
         if devices % self.model_devices:
             raise EstimatorError(
@@ -162,7 +165,16 @@ class Split:
                 f"experts={self.experts}: it does not divide the {copies} copies of the model on {devices} devices; "
                 f"expected a multiple of {self.least_devices} devices"
             )
+        if copies % self.sharing(copies):
+            raise EstimatorError(
+                f"shard={self.shard}: it does not divide the {copies} copies of the model on {devices} devices; "
+                f"expected a divisor of {copies}"
+            )
         return copies
+
+    def sharing(self, copies: int) -> int:
+        """Copies of the model that share the states of training: all of so many, or ``shard`` of them."""
+        return min(self.shard or copies, copies)
 
     def divisors(self, devices: int, of_experts: float = 0.0) -> dict[str, float]:
         """By how much each part of a device's memory is divided among so many devices.
@@ -182,10 +194,10 @@ class Split:
         return DeviceShare(self.divisors(devices, of_experts), micro_batches, exchanged, end, kept_passes)
 
     def owners(self, copies: int, of_experts: float = 0.0) -> float:
-        """Copies of the model that share the update of each one's parameters: all of so many, but of
-        experts those that have the same: ``copies / (1 + s · (experts − 1))``, s being the experts' share of them.
+        """Copies of the model that share the update of each one's parameters: all of so many, or ``shard`` of them, but
+        of experts those that have the same: ``copies / (1 + s · (experts − 1))``, s being the experts' share of them.
         """
-        return copies / (1.0 + of_experts * (self.experts - 1))
+        return self.sharing(copies) / (1.0 + of_experts * (self.experts - 1))
 
     def kept_passes(self, end: End | None, micro_batches: int) -> float:
         """Activations that a stage keeps at once, in those of one micro-batch through all its runs of blocks.
@@ -273,4 +285,9 @@ def _faults(split: Split) -> dict[str, bool]:
         "data": split.top is not None and split.data != "data",
         f"experts={split.experts} with {split.data}: not supported, as servers have all weights; expected data, zero1, "
         "zero2 or zero3": split.experts > 1 and sends_weights,
+        f"shard={split.shard} with {split.data}: not supported, as it is of what zero1, zero2 or zero3 divide; "
+        "expected one of them": split.shard is not None and not split.divides_update,
+        f"shard={split.shard} with experts={split.experts}: not supported; expected one of them": (
+            split.shard is not None and split.experts > 1
+        ),
     }

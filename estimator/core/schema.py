@@ -53,7 +53,8 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
 TRANSPOSES = ("n", "t")
 MODELLED = ("interpolated", "scaled", "transferred", "roofline")  # those whose times are a model's, and hold launches
 COPIES = "data"  # value of ``among``: all copies of the model
-AMONG_COPIES = (COPIES, "like_experts")  # and copies that have the same experts
+# and copies that have the same experts, that share states, and that have the same share of them
+AMONG_COPIES = (COPIES, "like_experts", "shards", "like_shards")
 LATER_RESULTS = ":1"  # behind the name of an op among ``inputs``: its results behind the first
 HOST_CLASSES = ("host", "input")  # op classes that a host runs
 INSIDE = "inside=1"  # attributes of a kernel that a library launches within another op, which costs the host nothing
@@ -472,8 +473,9 @@ MESSAGES = Table(
         Column(
             "among",
             "text",
-            "copies of the model, parts of products, stages of blocks, copies that share experts or have the same",
-            choices=("data", "tensor", "stages", "experts", "like_experts"),
+            "copies of the model, parts of products, stages of blocks, copies that share experts or states or have the "
+            "same of them",
+            choices=("tensor", "stages", "experts", *AMONG_COPIES),
         ),
         Column("bucket", "integer", "part of the gradients or weights, as they are made; missing: none", minimum=0),
         Column(

@@ -240,14 +240,20 @@ def _joined(predicted: PredictedStep, group: Group) -> int:
 def ranks_of_kinds(predicted: PredictedStep, group: Group, split: Split) -> dict[str, Ranks]:
     """Who sends the messages of each kind, how many of them their own links join, and how many such groups share the
     node's way to others: the parts of a product are neighbours, then the stages of a pipeline, then the copies, first
-    those that share experts.
+    those that share experts or states.
     """
-    node, inner = _joined(predicted, group), 1
-    of_kinds: dict[str, Ranks] = {}
-    sharing = {"experts": split.experts, "like_experts": group.copies // split.experts}
-    for kind, ranks in {"tensor": split.tensor, "stages": split.pipeline, "data": group.copies, **sharing}.items():
-        of_kinds[kind] = _in_nodes(ranks, inner, node, group.devices)
-        inner *= 1 if kind == "data" else ranks  # copies that share experts are some of all
+    node, copy, copies = _joined(predicted, group), split.model_devices, group.copies
+    sharing = split.sharing(copies)
+    ranks_and_distance = {
+        "tensor": (split.tensor, 1),
+        "stages": (split.pipeline, split.tensor),
+        "data": (copies, copy),
+        "experts": (split.experts, copy),
+        "like_experts": (copies // split.experts, copy * split.experts),
+        "shards": (sharing, copy),
+        "like_shards": (copies // sharing, copy * sharing),
+    }
+    of_kinds = {kind: _in_nodes(*each, node, group.devices) for kind, each in ranks_and_distance.items()}
     inside = of_kinds["stages"].per_node == split.pipeline
     of_kinds["stages"] = Ranks(2, 2 if inside else 1, min(split.tensor, node))  # neighbours
     return of_kinds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pandas as pd
 
 from estimator.core.places import OFTEN_A_TURN, ONCE_A_TURN
@@ -32,9 +33,8 @@ NAME_RULES = (
     ("input", re.compile(r"(?i)(^|/)(one_?shot_?)?iterator|get_?next|(^|/)(fifo_)?queue")),
 )
 
-TURN = re.compile(
-    r"^(?:(?!jvp\().)*while/body/(?:(?!jvp\().)*jvp\((?P<rest>.*)$"
-)  # a loop around what is differentiated
+
+LOOP = "while/body/"  # in the names that JAX gives to ops of a loop
 
 
 def fill(ops: pd.DataFrame) -> pd.DataFrame:
@@ -48,9 +48,12 @@ def turns(names: pd.Series) -> pd.Series:
 
     NA for other ops; ``names`` are the ops' names in the program.
     """
-    inside = names.str.extract(TURN)["rest"]
-    often = inside.str.contains("while/body/", regex=False).fillna(False).astype(bool)
-    return inside.mask(often, OFTEN_A_TURN).where(often | inside.isna(), ONCE_A_TURN)
+    parts = names.fillna("").str.partition("jvp(")  # how names begin of what JAX differentiates
+    turns = parts[0].str.contains(LOOP, regex=False) & (parts[1] != "")
+    often = parts[2].str.contains(LOOP, regex=False)
+    return pd.Series(
+        np.select([turns & often, turns], [OFTEN_A_TURN, ONCE_A_TURN], ""), names.index, names.dtype
+    ).where(turns)
 
 
 def fill_forward(ops: pd.DataFrame) -> pd.DataFrame:

@@ -71,7 +71,7 @@ class Windows:
     def left_out(self) -> dict[str, list[Window]]:
         """The calls, by function, that belong to no step, where calls of another function stand for the steps.
 
-        Several of them come in a row after some steps, and none after most, as an evaluation comes after an epoch.
+        Several of them come in a row after a step, and none after at least half, as an evaluation follows an epoch.
         """
         if self.windows or self.runs:
             return {}
@@ -146,7 +146,7 @@ def _up_to_the_next(windows: Integers, others: Integers) -> Integers:
 
 
 def _in_a_row(begins: Integers, calls: list[Window]) -> bool:
-    """Whether some begin in a row after one of these times and before the next, and none between most other times."""
+    """Whether several of these calls follow one of the times, before the next, and none follow at least half."""
     step = np.searchsorted(begins, _in_time(calls)[:, 0], side="right")
     count = np.bincount(step, minlength=len(begins) + 1)
     without = count[1 : len(begins)] == 0

@@ -77,8 +77,8 @@ def join_layers(work: pd.DataFrame, *, by_library: bool) -> Transformed:
 def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     """WORK whose layers are one op of the forward pass each, for the tensors that they keep; as :func:`join_layers`.
 
-    The op stands where the layer stood, and has no FLOP and bytes; the layer's parts are left out, but where ops name
-    what they read: there they have no work.
+    The op stands where the layer stood, and has no FLOP and bytes. The layer's parts are left out. Where ops name what
+    they read, the parts stay, without work.
     """
     kind, part = _layers_and_parts(work)
     sized = _sized(work, kind) if by_library else {}

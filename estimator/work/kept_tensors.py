@@ -218,7 +218,8 @@ def _order(work: pd.DataFrame, rows: Integers) -> _Calls:
 def _turns(work: pd.DataFrame) -> Floats:
     """How many turns each op's loop around forward and backward pass has; 1 outside of such loops.
 
-    Each turn frees what it keeps. Most ops that run once a turn run as often as the loop has turns.
+    Each turn frees what it keeps. Most ops that run once a turn run as often as the loop has turns; a step is taken to
+    have one such loop.
     """
     once, often = (has_attribute(work, attribute) for attribute in (ONCE_A_TURN, OFTEN_A_TURN))
     count = work["calls"][once].mode()

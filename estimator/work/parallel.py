@@ -100,8 +100,16 @@ def _parts(work: pd.DataFrame, made: Floats, taken: Floats, split: Split) -> Buc
 
 
 def _exchange_among(name: str, buckets: Buckets, work: pd.DataFrame, split: Split) -> pd.DataFrame:
-    """The messages of gradients and weights among these copies of the model."""
-    return MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max()))).assign(among=name)
+    """The messages of gradients and weights among these copies of the model.
+
+    Where some of all copies share the states, those with the same share add up its gradients too.
+    """
+    messages = MESSAGES_OF[split.data](buckets, _updates_after(work, int(buckets.made.max())))
+    if split.shard is None:
+        return messages.assign(among=name)
+    own = messages[messages["operator"] == "reduce_scatter"].assign(operator="all_reduce", among="like_shards")
+    own["bytes"] /= split.shard
+    return pd.concat([messages.assign(among="shards"), own]).sort_index(kind="stable").reset_index(drop=True)
 
 
 def _compressed(messages: pd.DataFrame, how: Compression) -> pd.DataFrame:

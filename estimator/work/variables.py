@@ -26,7 +26,7 @@ UNKNOWN_SLOTS = 2  # of an optimizer that no table knows: as many as Adam's
 NEAR = 0.1  # of a whole number of states
 NOT_TRAINED = "{count:,} parameters are not trained: they have no gradients and no states of the optimizer"
 NARROW = (
-    "parameters, gradients and states are in {format}, as the profile keeps them; 'parameter_precision: fp32' in its "
+    "most parameters, gradients and states are in {format}, as the profile shows; 'parameter_precision: fp32' in its "
     "workload.yaml states wider ones"
 )
 KEPT = ("fp32", "bf16", "fp16")  # formats of parameters; an update counts its steps in fp64
@@ -58,7 +58,7 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
     kept = kept_format(work, workload)
-    itemsize = max(ITEMSIZE[kept], min(narrow, ITEMSIZE[WIDE]))
+    itemsize = max(ITEMSIZE[kept], min(narrow, ITEMSIZE[WIDE]))  # no narrower than the products, up to fp32
     taken = min(narrow, itemsize)
     block, frozen = taken * largest_block(work, count), taken * float(workload.frozen_parameters or 0)
     if not trains:

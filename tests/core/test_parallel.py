@@ -92,6 +92,7 @@ def test_a_share_is_that_of_a_stage() -> None:
         "data,gradients=bf16,top=0.01",
         "data,pipeline=4,micro=1,experts=8",
         "zero1,tensor=2,experts=8",
+        "zero3,shard=8",
     ],
 )
 def test_every_part_is_shown_as_it_is_read(written: str) -> None:
@@ -105,6 +106,18 @@ def test_copies_that_share_experts_come_in_whole_groups() -> None:
         EstimatorError, match="experts=4: it does not divide the 6 copies of the model on 12 devices; exp"
     ):
         Split(experts=4, pipeline=2).copies(12)
+
+
+def test_some_copies_may_share_the_states() -> None:
+    split = Split("zero1", tensor=2, shard=8)
+    assert split.divisors(64) == {"optimizer": 8.0}
+    assert split.divisors(8) == {"optimizer": 4.0}  # fewer copies share them all
+    assert split.usual_devices == 16
+    assert "groups of 8 copies share the states" in split.meaning
+    with pytest.raises(
+        EstimatorError, match="shard=8: it does not divide the 12 copies of the model on 24 devices; expe"
+    ):
+        split.copies(24)
 
 
 def test_states_of_experts_are_divided_among_the_copies_that_have_the_same() -> None:
@@ -144,6 +157,8 @@ def test_a_share_may_be_in_per_cent() -> None:
             "ps,experts=8",
             "experts=8 with parameter-server: not supported, as servers have all weights; expected data, z",
         ),
+        ("shard=8", "shard=8 with data: not supported, as it is of what zero1, zero2 or zero3 divide; expected one of"),
+        ("zero3,shard=8,experts=4", "shard=8 with experts=4: not supported; expected one of them"),
         ("fsdp,top=0.01", "top=0.01 with zero3: not supported, as each copy must add up what all others chose"),
     ],
 )

@@ -12,6 +12,7 @@ from estimator.pipeline.group import (
     assumed_links,
     estimate_group,
     one_device,
+    ranks_of_kinds,
     step_of_group,
     step_of_one,
     steps_of_groups,
@@ -22,6 +23,7 @@ from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import gradient_places
 from estimator.rollup.scaling import NO_SPREAD, Group, group_of
+from estimator.work.parallel import Ranks
 from tests.conftest import make_ops
 
 PLAN = RunPlan("v100", batch=32, system="summit", draws=50)
@@ -125,6 +127,22 @@ def test_an_unknown_network_that_no_message_crosses_is_not_noted() -> None:
     step = in_unknown_network().in_network(Network(linked_devices=64))
     noted = [{note.code for note in assumed_links(step, group(devices))} for devices in (64, 65)]
     assert ["network-assumed" in codes for codes in noted] == [False, True]
+
+
+def test_copies_that_share_states_are_neighbours() -> None:
+    split = read_split("zero3,shard=6")
+    ranks = ranks_of_kinds(predicted(), group(60), split)
+    assert ranks["shards"] == Ranks(6, 6, 1)  # a node of Summit
+    assert ranks["like_shards"] == Ranks(10, 1, 6)
+
+
+@pytest.mark.parametrize("shard", [60, 600])
+def test_all_copies_may_share_the_states(shard: int) -> None:
+    some, every = (
+        step_of_group(predicted(), step_of_one(predicted()), group(60), read_split(f"zero3{of}")).step.total
+        for of in (f",shard={shard}", "")
+    )
+    assert some.tolist() == every.tolist()
 
 
 def test_one_device_sends_nothing() -> None:

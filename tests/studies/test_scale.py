@@ -293,6 +293,15 @@ def test_shared_experts_on_more_and_more_devices(tmp_path: Path) -> None:
     ][:2] == [8, 16]
 
 
+def test_states_shared_within_nodes_take_thousands_of_devices_less_time(tmp_path: Path) -> None:
+    (tmp_path / "layers.yaml").write_text(MIXTURE.partition("experts")[0])
+    selene, plan = load_system("selene"), RunPlan("", batch=4, draws=50)
+    splits = [read_split("zero3"), read_split("zero3,shard=8")]
+    every, some = scale(read_profile(tmp_path), selene, [4096], plan, splits, "weak")["rows"]
+    assert some["step_s"]["mid"] < every["step_s"]["mid"]
+    assert some["memory_bytes"]["optimizer"] == pytest.approx(512 * every["memory_bytes"]["optimizer"])
+
+
 def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
     with pytest.raises(
         EstimatorError, match="tensor × pipeline = 12: dgx-a100 has 8 devices; expected at most as many"

@@ -66,6 +66,19 @@ def test_a_huge_model_is_sent_in_a_bounded_number_of_messages() -> None:
     assert found["bytes"].sum() == 4e12
 
 
+def test_copies_that_have_the_same_share_of_the_states_add_up_its_gradients() -> None:
+    work, workload = layers(*[256] * 9), Workload(name="t")
+    every, some = (exchange(work, workload, read_split(f"zero3{shard}")).messages for shard in ("", ",shard=8"))
+    own = some[some["among"] == "like_shards"]
+    shared = some.drop(own.index)
+    assert shared.drop(columns="among").values.tolist() == every.drop(columns="among").values.tolist()
+    assert set(shared["among"]) == {"shards"}
+    reduced = some.loc[own.index - 1]  # each comes behind that in which its gradients are reduced
+    assert set(reduced["operator"]) == {"reduce_scatter"}
+    assert (own["bytes"].to_numpy() == reduced["bytes"].to_numpy() / 8).all()
+    assert own["ready"].tolist() == reduced["ready"].tolist()
+
+
 def test_gradients_travel_no_wider_than_parameters_are_kept() -> None:
     kept = Workload(name="t", parameters=10**9, parameter_precision="bf16")
     assert exchange(layers(*[256] * 9), kept, read_split("data")).messages["bytes"].sum() == 2e9

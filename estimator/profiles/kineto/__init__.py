@@ -97,7 +97,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     profile = Profile(
         ops=ops.assign(places=pd.Series(places, ops.index, ops["shapes"].dtype)),
         timeline=_timeline(whole, launches, steps, counted, row) if on_device else None,
-        workload=as_traced(workload, trace, nest, graph, steps),
+        workload=as_traced(workload, trace, nest, graph, steps, ops),
         device=None,
         format="Kineto JSON",
         device_recorded=device_recorded(trace),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 
 from estimator.core.types import Flags, Optimizer, Workload
 from estimator.profiles.frameworks import PYTORCH, with_framework
@@ -12,7 +13,7 @@ from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.autograd import are_ends, in_order
 from estimator.profiles.kineto.graph import Graph
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
-from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, trained_numbers
+from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, kept_format, trained_numbers
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import OPTIMIZER, OPTIMIZER_STEP, Trace
 from estimator.profiles.modes import with_mode
@@ -23,10 +24,12 @@ MOMENTUM, LARGEST_MOMENT = ("mul", "_foreach_mul", "_fused_sgd"), ("maximum", "_
 TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedlamb": "lamb", "fusedsgd": "sgd"}
 
 
-def as_traced(workload: Workload, trace: Trace, nest: Nesting, graph: Graph, steps: Steps) -> Workload:
+def as_traced(
+    workload: Workload, trace: Trace, nest: Nesting, graph: Graph, steps: Steps, ops: pd.DataFrame
+) -> Workload:
     """The workload as PyTorch's where it names no framework, with parameters and optimizer as the trace tells them.
 
-    It is inference where it states no mode and the trace's ops have no backward pass and no update.
+    It is inference where it states no mode and the trace's ops have no backward pass and no update. ``ops``: its OPS.
     """
     passes = max(_backward_passes(trace, nest, steps.ops), steps.count)
     if workload.parameters is None:
@@ -35,7 +38,8 @@ def as_traced(workload: Workload, trace: Trace, nest: Nesting, graph: Graph, ste
         update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
         workload = workload.model_copy(update=update)
     if workload.parameter_precision is None and not len(trace.device):  # kernels of an update name its format
-        workload = workload.model_copy(update={"parameter_precision": handed_format(trace, steps.ops)})
+        kept = kept_format(ops, handed_format(trace, steps.ops))
+        workload = workload.model_copy(update={"parameter_precision": kept})
     if workload.optimizer is None and (name := _optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
     if passes > steps.count or _keeps_gradients(trace, nest):

@@ -362,7 +362,8 @@ def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers
     nameless = (paths == "") & (table["op"] != table["op_type"])  # XLA made the instruction itself
     table["phase"] = phases.classify(paths, table["op_type"]).mask(nameless, "unknown")
     turn = phases.turns(paths)
-    table["attributes"] = table["attributes"].str.cat(turn, sep=";").fillna(turn).fillna(table["attributes"])
+    both = table["attributes"].str.cat(turn, sep=";")
+    table["attributes"] = both.fillna(turn).fillna(table["attributes"])
     share = np.array([kind.share for kind in op_kinds])
     time = total.self_ps[event] * share * PICO
     table = table.assign(calls=total.calls[event].astype(float), time_s=time, shared_s=time * total.share[event])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from estimator.core.types import ITEMSIZE
@@ -18,7 +18,10 @@ from estimator.core.types import ITEMSIZE
 Sizes = tuple[int, ...]
 Array = tuple[str, Sizes]  # number format and sizes
 Place = tuple[str, ...]  # the argument's name, and the keys, numbers and fields that lead to an array in it
+Leaves = dict[Place, Sizes]  # arrays by what follows the name of their container
 PART = re.compile(r"""\[(?:'[^']*'|"[^"]*"|[^\]]*)\]|\.?\w+""")
+NUMBER = re.compile(r"\d+")
+LEAST_WEIGHTS = 3  # arrays of a container whose states are looked for; one layer has two
 MATRIX = 2  # dimensions; statistics of a normalization are vectors, which have no states
 
 
@@ -37,63 +40,103 @@ def kept_state(taken: Iterable[tuple[str, Array]], given: Iterable[Array]) -> St
     None where nothing comes back, and where names are missing.
     """
     kept = _kept([(tuple(PART.findall(name)), array) for name, array in taken], Counter(given))
-    if not kept or not all(place for place, _ in kept):
+    if () in kept:
         return None
-    states = _of_fields(kept)
-    states |= _of_arguments([each for each in kept if each[0] not in states])
+    states = set(_states({place: sizes for place, (_, sizes) in kept.items()}))
     weights: Counter[str] = Counter()
     states_bytes = 0.0
-    for place, (precision, sizes) in kept:
+    for place, (precision, sizes) in kept.items():
         if place in states:
             states_bytes += math.prod(sizes) * ITEMSIZE[precision]
         else:
             weights[precision] += math.prod(sizes)
-    numbers, precision = weights.total(), max(weights, key=weights.__getitem__)
+    if not (numbers := weights.total()):
+        return None
+    precision = max(weights, key=weights.__getitem__)
     return State(numbers, states_bytes / (numbers * ITEMSIZE[precision]), precision)
 
 
-def _kept(taken: Iterable[tuple[Place, Array]], given: Counter[Array]) -> list[tuple[Place, Array]]:
-    """The arrays with their places that come back; of more of one size the longest places, as a batch has a short
-    one.
+def _kept(taken: Iterable[tuple[Place, Array]], given: Counter[Array]) -> dict[Place, Array]:
+    """The arrays that come back, by their places.
+
+    Where more arrays of a size are taken than come back, those with the longest places count: a batch has a short one.
     """
-    kept = []
+    kept = {}
     for place, array in sorted(taken, key=lambda each: -len(each[0])):
         if given[array]:
             given[array] -= 1
-            kept.append((place, array))
+            kept[place] = array
     return kept
 
 
-def _of_fields(kept: Sequence[tuple[Place, Array]]) -> set[Place]:
-    """The states in fields, whose places end with that of a weight of their sizes: ``.mu['Dense_0']['kernel']``.
+def _states(kept: Leaves) -> Iterator[Place]:
+    """Yield the places of states: those in containers beside their weights, in arguments of their own, or copies."""
+    arguments = _children(kept)
+    moments = {name for name, each in arguments.items() if any(_are_moments(each, of) for of in arguments.values())}
+    others = {name: leaves for name, leaves in arguments.items() if name not in moments}
+    inside = {name: list(_beside_weights(leaves)) for name, leaves in others.items()}
+    whole = moments | set(_of_sizes({name: leaves for name, leaves in others.items() if not inside[name]}))
+    found = [(name, *place) for name, places in inside.items() for place in places]
+    found += [(name, *place) for name in whole for place in arguments[name]]
+    if not found and len(arguments) == 1:
+        found = [(name, *place) for name, leaves in arguments.items() for place in _copies(leaves)]
+    yield from found
 
-    Weights are in another argument, or in another part of the only one: ``state.params`` and ``state.opt_state``.
+
+def _children(leaves: Leaves) -> dict[str, Leaves]:
+    """The containers in a container."""
+    children: defaultdict[str, Leaves] = defaultdict(dict)
+    for place, sizes in leaves.items():
+        children[place[0]][place[1:]] = sizes
+    return dict(children)
+
+
+def _beside_weights(leaves: Leaves) -> Iterator[Place]:
+    """Yield the states in a container that holds their weights too: ``.opt_state`` beside ``.params``, at any depth."""
+    children = _children({place: sizes for place, sizes in leaves.items() if place})
+    large = [each for each in children.values() if len(each) >= LEAST_WEIGHTS]
+    states = [name for name, each in children.items() if any(_are_moments(each, of) for of in large)]
+    if not states:
+        for name, inner in children.items():
+            yield from ((name, *place) for place in _beside_weights(inner))
+        return
+    others = [name for name in children if name not in states]
+    averages = [name for n, name in enumerate(others) if children[name] in [children[each] for each in others[:n]]]
+    yield from ((name, *place) for name in (*states, *averages) for place in children[name])
+
+
+def _are_moments(leaves: Leaves, weights: Leaves) -> bool:
+    """Whether each matrix is in a field, such as ``[0].mu``, at the place of a weight of its sizes."""
+    matrices = {place: sizes for place, sizes in leaves.items() if len(sizes) >= MATRIX}
+    return bool(matrices) and all(
+        any(weights.get(place[end:]) == sizes and _holds_field(place[:end]) for end in range(1, len(place)))
+        for place, sizes in matrices.items()
+    )
+
+
+def _holds_field(place: Place) -> bool:
+    return any(part.startswith(".") for part in place)
+
+
+def _of_sizes(arguments: dict[str, Leaves]) -> Iterator[str]:
+    """Yield the arguments whose matrices all have sizes of weights, which are in arguments of fewer arrays.
+
+    An argument that is one array is a weight.
     """
-    lead = 1 if len({place[0] for place, _ in kept}) > 1 else 2
-    holders = defaultdict(set)
-    for place, (_, sizes) in kept:
-        holders[place[lead:], sizes].add(place[:lead])
-    return {
-        place
-        for place, (_, sizes) in kept
-        for end in range(lead + 1, len(place))
-        if any(part.startswith(".") for part in place[lead:end]) and holders[place[end:], sizes] - {place[:lead]}
-    }
+    known: set[Sizes] = set()
+    for name, leaves in sorted(arguments.items(), key=lambda each: len(each[1])):
+        matrices = {sizes for sizes in leaves.values() if len(sizes) >= MATRIX}
+        if matrices and matrices <= known and () not in leaves:
+            yield name
+        known |= matrices
 
 
-def _of_arguments(kept: Sequence[tuple[Place, Array]]) -> set[Place]:
-    """The states in arguments whose matrices all have sizes of weights, which are in arguments of fewer arrays.
+def _copies(leaves: Leaves) -> Iterator[Place]:
+    """Yield all but the first of containers that hold the same, where nothing else is there: weights and moments.
 
-    An argument that is an array by itself is a weight.
+    Containers that numbers tell apart are layers.
     """
-    arguments = defaultdict(list)
-    for place, array in kept:
-        arguments[place[0] if len(place) > 1 else place].append((place, array))
-    weights: set[Sizes] = set()
-    states: set[Place] = set()
-    for argument, arrays in sorted(arguments.items(), key=lambda each: len(each[1])):
-        matrices = {sizes for _, (_, sizes) in arrays if len(sizes) >= MATRIX}
-        if matrices and matrices <= weights and isinstance(argument, str):
-            states.update(place for place, _ in arrays)
-        weights |= matrices
-    return states
+    children = _children({place: sizes for place, sizes in leaves.items() if place})
+    first, *others = children.values() if children else [{}]
+    if len({NUMBER.sub("", name) for name in children}) == len(children) and all(each == first for each in others):
+        yield from ((name, *place) for name in list(children)[1:] for place in children[name])

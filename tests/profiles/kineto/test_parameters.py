@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from estimator.core.types import Workload
-from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, Event, ends, event, op, read
+from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, UPDATE, Event, ends, event, op, read
 from tests.profiles.kineto.test_frozen_weights import ADAPTER, BASE, OF_INPUT, OF_WEIGHTS, backward, matrices
 
 
@@ -47,6 +47,8 @@ def test_gradients_show_the_format_of_the_parameters(tmp_path: Path) -> None:
     assert read(tmp_path, *FORWARD, *BACKWARD).workload.parameter_precision == "fp32"
     narrow_pass = [narrow(each) if "args" in each else each for each in BACKWARD]
     assert read(tmp_path, *FORWARD, *narrow_pass).workload.parameter_precision == "bf16"
+    master = read(tmp_path, *FORWARD, *narrow_pass, *UPDATE)  # the update has fp32 copies
+    assert master.workload.parameter_precision == "fp32"
     stated = Workload(name="toy", parameter_precision="fp16")
     assert read(tmp_path, *FORWARD, *BACKWARD, workload=stated).workload.parameter_precision == "fp16"
     assert read(tmp_path, *FORWARD).workload.parameter_precision is None

@@ -32,6 +32,11 @@ def state_of(kept: dict[str, tuple[int, ...]], precision: str = "fp32") -> State
         (arrays("p") | arrays("o['m']") | arrays("o['v']"), 2),
         (arrays("model", NUMBERED) | arrays("optimizer[0]", NUMBERED) | arrays("optimizer[1]", NUMBERED), 2),
         (arrays("p") | {"s[0].mu['b']['kernel']": (4, 4)}, 16 / COUNT),  # only some weights are trained
+        (arrays("s['params']") | arrays("s['m']") | arrays("s['v']"), 2),
+        (arrays("runner[0].params") | arrays("runner[0].opt[0].trace"), 1),
+        (arrays("p") | arrays("s.sums") | arrays("s.inner[0].mu") | arrays("s.inner[0].nu"), 3),  # of micro-batches
+        (arrays("state.params") | arrays("state.average") | arrays("state.opt[0].trace"), 2),
+        (arrays("state.params") | arrays("state.opt[0].trace") | arrays("target"), 2),
     ],
 )
 def test_states_are_known_by_their_places(kept: dict[str, tuple[int, ...]], slots: float) -> None:
@@ -50,6 +55,29 @@ def test_two_networks_keep_states_of_their_own() -> None:
     other = {"['a']['kernel']": (9, 4), "['a']['bias']": (4,)}
     kept = arrays("pg") | arrays("pd", other) | arrays("sg[0].mu") | arrays("sg[0].nu") | arrays("sd[0].trace", other)
     assert state_of(kept) == State(COUNT + 40, (2 * COUNT + 40) / (COUNT + 40))
+
+
+def test_equal_networks_in_states_of_their_own() -> None:
+    kept = {name: sizes for of in "gd" for name, sizes in (arrays(f"{of}.params") | arrays(f"{of}.opt[0].mu")).items()}
+    assert state_of(kept) == State(2 * COUNT, 1.0)
+    together = {name.replace("g.", "c.g_").replace("d.", "c.d_"): sizes for name, sizes in kept.items()}
+    together["c.d_params['c']"] = together["c.d_opt[0].mu['c']"] = (7, 7)  # as networks differ
+    assert state_of(together) == State(2 * COUNT + 49, 1.0)
+
+
+def test_another_array_that_comes_back_changes_no_state() -> None:
+    kept = arrays("state.params") | arrays("state.opt[0].mu") | {"confusion": (10, 10)}
+    assert state_of(kept) == State(COUNT + 100, COUNT / (COUNT + 100))
+
+
+def test_layers_in_fields_are_no_states() -> None:
+    """A model of dataclasses, trained by gradient descent."""
+    layers = {"model.inp.w": (9, 9), "model.inp.b": (9,), "model.b1.up.w": (9, 9), "model.b1.down.w": (9, 9)}
+    assert state_of(layers) == State(3 * 81 + 9, 0.0)
+
+
+def test_arrays_without_elements_are_nothing() -> None:
+    assert state_of({"p": (0, 8)}) is None
 
 
 def test_a_state_may_have_another_format() -> None:
