@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT = ("fp32", "bf16", "fp16")  # formats of parameters; an update counts its steps in fp64
 FP32_STAND_INS = ("tf32", "bf16", "fp16")  # for products on devices without fp32: the first one that a device has
 _FLOAT = "(?:fp|float|f)_?"
 FORMAT = re.compile(  # with the prefixes and suffixes of frameworks, CUDA and ROCm
@@ -31,3 +36,10 @@ def read_format(written: str) -> str:
 def read_word(written: object) -> object:
     """A number format of a file in our words, where it is text."""
     return read_format(written) if isinstance(written, str) else written
+
+
+def format_of_updates(rows: pd.DataFrame) -> str | None:
+    """The number format of most of the time of a table's updates of parameters; None where most of it has none."""
+    updates = rows[rows["phase"].eq("optimizer").fillna(False)]
+    times = updates[updates["precision"].isin(KEPT)].groupby("precision")["time_s"].sum()
+    return str(times.idxmax()) if times.sum() > updates["time_s"].sum() / 2.0 else None

@@ -236,6 +236,11 @@ def among_copies(rows: pd.DataFrame) -> Flags:
     return np.asarray(rows["among"].isin(AMONG_COPIES), dtype=bool)
 
 
+def with_attribute(attributes: pd.Series, added: pd.Series) -> pd.Series:
+    """The column ``attributes`` with another one of each row behind its own; NA adds none."""
+    return attributes.str.cat(added, sep=";").fillna(added).fillna(attributes)
+
+
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:
     """Whether each row has a value in all named columns."""
     missing = [np.asarray(rows[name].array.isna()) for name in names]  # several times as fast as on the Series

@@ -58,7 +58,7 @@ def one_device(predicted: PredictedStep, system: SystemSpec | None = None) -> On
     known = limit_in(system, device, plan)
     if known is None:
         return OneDevice(replayed.step)
-    limit, times_s = known.limit, peak_times(alone.ops, device)
+    limit, times_s = known.watts, peak_times(alone.ops, device)
     power_w = known.factor * power.step_power(alone, replayed, times_s, device, limit, coefficients, plan)
     idle_w = float(power.idle_power(limit.value, power.gddr_bytes(device), coefficients))
     return OneDevice(replayed.step, power_w, idle_w, known)
@@ -184,7 +184,11 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
     passed = passed_on(predicted.work.work, split)
     ends = alone.heaviest
-    tied = tied_gradients(predicted.work.work, ends.tied, split) if ends.tied else passed.iloc[:0]
+    tied = (
+        tied_gradients(predicted.work.work, predicted.profile.workload, ends.tied, split)
+        if ends.tied
+        else passed.iloc[:0]
+    )
     messages = pd.concat([sent.messages, passed, tied], ignore_index=True)
     of_groups = [
         work

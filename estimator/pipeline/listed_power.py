@@ -18,7 +18,7 @@ from estimator.rollup.step import ReplayedStep
 class PowerLimit:
     """The power limit of a device in its machine, samples of a factor on all power below it, and notes on both."""
 
-    limit: Sourced
+    watts: Sourced
     factor: Floats | float = 1.0
     notes: tuple[Note, ...] = ()
 
@@ -44,7 +44,7 @@ def with_listed_power(estimated: Estimate, system: SystemSpec | None) -> Estimat
     replayed = ReplayedStep(estimated.step, estimated.kernels_s, estimated.overlap, estimated.running_s)
     times_s, coefficients = peak_times(ops, device), shipped().power
     power_w = power.step_power(
-        estimated.prediction, replayed, times_s, device, known.limit, coefficients, plan, estimated.repeats
+        estimated.prediction, replayed, times_s, device, known.watts, coefficients, plan, estimated.repeats
     )
     notes = ranked((*estimated.notes, *known.notes))
-    return replace(estimated, power_limit=known.limit, power_w=power_w * known.factor, notes=notes)
+    return replace(estimated, power_limit=known.watts, power_w=power_w * known.factor, notes=notes)

@@ -63,7 +63,7 @@ def _read(
     profile = canonical.per_step(read, steps or provenance.steps)
     if profile.workload.mode == "inference":
         profile = dataclasses.replace(profile, ops=phases.fill_forward(profile.ops))
-    profile = canonical.warn_of_ops_outside_steps(recurrent_loops.fill(profile, graph.beside(sides)))
+    profile = canonical.warn_of_ops_outside_steps(recurrent_loops.fill(profile, graph.read_side_file(sides)))
     return dataclasses.replace(
         canonical.remove_profiler_overhead(profile, provenance.wall_step),
         step_spread=provenance.step_spread,

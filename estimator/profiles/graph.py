@@ -44,8 +44,8 @@ class Node:
     precision: str | None = None
 
 
-def beside(sides: Mapping[str, Path]) -> dict[str, Node]:
-    """The nodes of the ``graph.csv`` beside a dump, by name; none without one. Raises EstimatorError by row."""
+def read_side_file(sides: Mapping[str, Path]) -> dict[str, Node]:
+    """The nodes of a dump's ``graph.csv``, by name; none without one. Raises EstimatorError by row."""
     path = next((sides[name] for name in FILES if name in sides), None)
     return read(path) if path else {}
 

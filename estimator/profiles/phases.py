@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pandas as pd
 
 from estimator.core.places import OFTEN_A_TURN, ONCE_A_TURN
@@ -32,9 +31,7 @@ NAME_RULES = (
     ("forward", re.compile(r"jvp\(")),  # JAX marks what it differentiates
     ("input", re.compile(r"(?i)(^|/)(one_?shot_?)?iterator|get_?next|(^|/)(fifo_)?queue")),
 )
-
-
-LOOP = "while/body/"  # in the names that JAX gives to ops of a loop
+LOOP, DIFFERENTIATED = "while/body/", "jvp("  # in JAX's names of ops: of a loop's, and of those with gradients
 
 
 def fill(ops: pd.DataFrame) -> pd.DataFrame:
@@ -48,12 +45,10 @@ def turns(names: pd.Series) -> pd.Series:
 
     NA for other ops; ``names`` are the ops' names in the program.
     """
-    parts = names.fillna("").str.partition("jvp(")  # how names begin of what JAX differentiates
-    turns = parts[0].str.contains(LOOP, regex=False) & (parts[1] != "")
+    parts = names.fillna("").str.partition(DIFFERENTIATED)
+    around = parts[0].str.contains(LOOP, regex=False) & (parts[1] != "")
     often = parts[2].str.contains(LOOP, regex=False)
-    return pd.Series(
-        np.select([turns & often, turns], [OFTEN_A_TURN, ONCE_A_TURN], ""), names.index, names.dtype
-    ).where(turns)
+    return often.map({True: OFTEN_A_TURN, False: ONCE_A_TURN}).astype(names.dtype).where(around)
 
 
 def fill_forward(ops: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from estimator.core.schema import with_attribute
 from estimator.core.types import Integers, Profile
 from estimator.profiles import graph
 from estimator.profiles.graph import Node
@@ -123,7 +124,6 @@ def _with_marks(ops: pd.DataFrame, layers: Sequence[Layer]) -> pd.DataFrame:
     """OPS whose parts of layers name these in their attributes."""
     attributes = ops["attributes"]
     for number, layer in enumerate(layers):
-        mark = f"part_of_layer={number}"
-        marked = attributes.str.cat([f";{mark}"] * len(ops)).fillna(mark)
-        attributes = attributes.mask(layer.parts(ops["op"]), marked)
+        mark = pd.Series(f"part_of_layer={number}", ops.index, attributes.dtype)
+        attributes = with_attribute(attributes, mark.where(layer.parts(ops["op"])))
     return ops.assign(attributes=attributes)

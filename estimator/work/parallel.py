@@ -75,7 +75,7 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
-    width = min(_width(work, split), ITEMSIZE[kept_format(work, workload)])
+    width = _width(work, workload, split)
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
     taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
     tables = [
@@ -169,12 +169,17 @@ def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:
     return MESSAGES.conform(pd.DataFrame(rows).assign(holds="results"), "messages")
 
 
-def tied_gradients(work: pd.DataFrame, elements: float, split: Split) -> pd.DataFrame:
+def tied_gradients(work: pd.DataFrame, workload: Workload, elements: float, split: Split) -> pd.DataFrame:
     """MESSAGES in which both ends of a pipeline add up the gradients of a table of so many elements.
 
     Source: Megatron-LM, finalize_model_grads.py, from memory.
     """
-    row = {"operator": "all_reduce", "bytes": elements * _width(work, split), "among": "stages", "holds": "gradients"}
+    row = {
+        "operator": "all_reduce",
+        "bytes": elements * _width(work, workload, split),
+        "among": "stages",
+        "holds": "gradients",
+    }
     return MESSAGES.conform(pd.DataFrame([row]), "messages")
 
 
@@ -203,10 +208,11 @@ def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.
     return WORK.conform(messages[["operator"]].assign(bytes=size, **columns), "messages")
 
 
-def _width(work: pd.DataFrame, split: Split) -> float:
-    """Bytes of one gradient or weight as it travels."""
+def _width(work: pd.DataFrame, workload: Workload, split: Split) -> float:
+    """Bytes of one gradient or weight as it travels: no wider than training keeps it."""
+    widest = min(WIDEST, ITEMSIZE[kept_format(work, workload)])
     products = work.loc[work["op_class"].isin(MATRIX), "precision"].mode()
-    return min(WIDEST, float(stored_itemsizes(products)[0])) if split.divides_update and len(products) else WIDEST
+    return min(widest, float(stored_itemsizes(products)[0])) if split.divides_update and len(products) else widest
 
 
 def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:

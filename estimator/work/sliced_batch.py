@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from estimator.core.schema import with_attribute
 from estimator.core.types import Flags
 from estimator.work.edges import listed
 from estimator.work.shapes import SLICES, UNKNOWN_SLICES
@@ -26,8 +27,7 @@ def mark_slices(work: pd.DataFrame, batch: int | None) -> pd.DataFrame:
     calls = work["calls"].fillna(1.0).astype(float)
     divides = (calls > 1) & (calls % 1 == 0) & (batch % calls.clip(lower=1.0) == 0)
     slices = calls.where(divides).map("{:.0f}".format).where(divides, UNKNOWN_SLICES)
-    marked = (work["attributes"].fillna("") + f";{SLICES}=" + slices).str.removeprefix(";")
-    return work.assign(attributes=work["attributes"].mask(rows, marked))
+    return work.assign(attributes=with_attribute(work["attributes"], (f"{SLICES}=" + slices).where(rows)))
 
 
 def slices_of(work: pd.DataFrame) -> pd.Series:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
+from estimator.core.number_formats import format_of_updates
 from estimator.core.schema import complete
 from estimator.core.types import ITEMSIZE, Variables, Workload
 from estimator.work import shapes
@@ -29,7 +30,6 @@ NARROW = (
     "most parameters, gradients and states are in {format}, as the profile shows; 'parameter_precision: fp32' in its "
     "workload.yaml states wider ones"
 )
-KEPT = ("fp32", "bf16", "fp16")  # formats of parameters; an update counts its steps in fp64
 MOST_SLOTS = 4  # more updates of a parameter in one step are no states
 
 
@@ -73,16 +73,15 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
 
 
 def kept_format(work: pd.DataFrame, workload: Workload) -> str:
-    """The number format in which training keeps parameters: as stated, else that of most of the update's time.
+    """The number format in which training keeps parameters: as stated, else that of the updates.
 
     fp32 where no update is known, or the products' format where that is wider.
     """
     if workload.parameter_precision is not None:
         return workload.parameter_precision
-    update = work[in_phase(work, "optimizer") & work["precision"].isin(KEPT)]
-    times = update.groupby("precision")["time_s"].sum()
-    wide = workload.precision if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE] else WIDE
-    return str(times.idxmax()) if times.sum() > 0 and wide == WIDE else wide
+    if ITEMSIZE[workload.precision] > ITEMSIZE[WIDE]:
+        return workload.precision
+    return format_of_updates(work) or WIDE
 
 
 def largest_block(work: pd.DataFrame, parameters: float) -> float:

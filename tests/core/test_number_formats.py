@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core import yaml_files
 from estimator.core.errors import EstimatorError
-from estimator.core.number_formats import known_format, read_format
+from estimator.core.number_formats import format_of_updates, known_format, read_format
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import ITEMSIZE, DeviceSpec, RunPlan, Workload
 
@@ -57,3 +57,19 @@ def test_a_device_file_takes_them_but_not_two_of_one_format(tmp_path: Path) -> N
     path.write_text(text.replace("FP32:", "fp32: 3 TFLOP/s, FP32:"))
     with pytest.raises(EstimatorError, match="peak gives FP32 and fp32, which are one format; keep one"):
         yaml_files.check(DeviceSpec, yaml_files.read_yaml(path))
+
+
+@pytest.mark.parametrize(
+    ("formats", "expected"),
+    [
+        (["bf16", "bf16", "fp32"], "bf16"),
+        (["fp32", "fp64", "fp64"], None),  # the steps that an update counts
+        (["fp32", None, None], None),
+        ([None, None, None], None),
+    ],
+)
+def test_the_format_of_updates_is_that_of_most_of_their_time(formats: list[str | None], expected: str | None) -> None:
+    rows = pd.DataFrame({"precision": [*formats, "fp16"], "time_s": 1.0, "phase": ["optimizer"] * 3 + ["backward"]})
+    assert format_of_updates(rows) == expected
+    assert format_of_updates(rows.iloc[:0]) is None
+    assert format_of_updates(rows.assign(phase=pd.Series(pd.NA, rows.index, "string"))) is None

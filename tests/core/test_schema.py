@@ -14,6 +14,7 @@ from estimator.core.schema import (
     WORK,
     complete,
     numbers,
+    with_attribute,
 )
 
 
@@ -105,3 +106,9 @@ def test_complete_rows_have_all_named_columns() -> None:
     rows = pd.DataFrame({"m": [1, 2, None], "n": ["a", None, "c"]})
     assert complete(rows, ["m", "n"]).tolist() == [True, False, False]
     assert complete(rows, ["m"]).tolist() == [True, True, False]
+
+
+def test_an_attribute_is_added_behind_those_of_a_row() -> None:
+    attributes = pd.Series(["a=1", None, "b=2", None], dtype="string")
+    added = pd.Series(["c=3", "c=4", None, None], dtype="string")
+    assert with_attribute(attributes, added).fillna("").tolist() == ["a=1;c=3", "c=4", "b=2", ""]

@@ -232,7 +232,7 @@ def test_both_ends_add_up_the_gradients_of_a_tied_table() -> None:
     """30522 × 1024 gradients in fp32, once a step; zero1 sends them as its products are. Megatron-LM."""
     predicted, _ = on_machine(Split(pipeline=4), 8)
     heaviest = heaviest_stage(predicted.profile, Split(pipeline=4))
-    sent = tied_gradients(predicted.work.work, heaviest.tied, Split(pipeline=4))
+    sent = tied_gradients(predicted.work.work, predicted.profile.workload, heaviest.tied, Split(pipeline=4))
     assert sent[["operator", "among"]].to_numpy().tolist() == [["all_reduce", "stages"]]
     assert sent["bytes"].tolist() == [30522 * 1024 * 4]
 

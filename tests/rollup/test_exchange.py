@@ -52,7 +52,7 @@ def test_messages_pass_one_after_another(timeline: StepTimeline) -> None:
 
 
 def test_messages_among_parts_of_a_copy_do_not_queue_behind_those_among_copies(timeline: StepTimeline) -> None:
-    """Gradients take from 2 to 5 s; a sum of results at 2 s, for the next op, lasts half a second beside them."""
+    """Gradients take from 2 to 5 s; a sum of results at 2 s, for the next op, lasts half a second at the same time."""
     rows = (1.0, 1, 3), (1.0, 1, 2)
     assert period(timeline, sent(*rows, among=["data", "tensor"]), 3.0, 0.5) == pytest.approx(6.0)
     assert period(timeline, sent(*rows, among="data"), 3.0, 0.5) == pytest.approx(7.5)

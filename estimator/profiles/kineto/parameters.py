@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import pandas as pd
 
 from estimator.core.types import Flags
 from estimator.profiles.kineto.arguments import Call, base_name, read_precision, read_sizes
@@ -16,8 +15,6 @@ from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
 from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_around
 from estimator.profiles.kineto.trace import Trace
-
-KEPT = ("fp32", "bf16", "fp16")  # formats of parameters; an update counts its steps in fp64
 
 
 def trained_numbers(trace: Trace, graph: Graph, in_steps: Flags, passes: int) -> int | None:
@@ -33,15 +30,6 @@ def handed_format(trace: Trace, in_steps: Flags) -> str | None:
     for call, count in _often(trace, in_steps & are_ends(trace)):
         numbers[read_precision(call.types)] += count * sum(map(math.prod, handed_over(call)))
     return max(numbers, key=numbers.__getitem__, default=None)
-
-
-def kept_format(ops: pd.DataFrame, handed: str | None) -> str | None:
-    """The number format in which training keeps parameters, by OPS: that of the update, as it may have wider copies of
-    them; else that of the gradients that are ``handed`` over, where most of the update's time has no format.
-    """
-    update = ops[ops["phase"] == "optimizer"]
-    times = update[update["precision"].isin(KEPT)].groupby("precision")["time_s"].sum()
-    return str(times.idxmax()) if times.sum() > update["time_s"].sum() / 2.0 else handed
 
 
 def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, in_steps: Flags, passes: int) -> int | None:

@@ -7,13 +7,14 @@ import re
 import numpy as np
 import pandas as pd
 
+from estimator.core.number_formats import format_of_updates
 from estimator.core.types import Flags, Optimizer, Workload
 from estimator.profiles.frameworks import PYTORCH, with_framework
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.autograd import are_ends, in_order
 from estimator.profiles.kineto.graph import Graph
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
-from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, kept_format, trained_numbers
+from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, trained_numbers
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import OPTIMIZER, OPTIMIZER_STEP, Trace
 from estimator.profiles.modes import with_mode
@@ -38,7 +39,7 @@ def as_traced(
         update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
         workload = workload.model_copy(update=update)
     if workload.parameter_precision is None and not len(trace.device):  # kernels of an update name its format
-        kept = kept_format(ops, handed_format(trace, steps.ops))
+        kept = format_of_updates(ops) or handed_format(trace, steps.ops)  # updates may have wider copies
         workload = workload.model_copy(update={"parameter_precision": kept})
     if workload.optimizer is None and (name := _optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.number_formats import known_format
+from estimator.core.schema import with_attribute
 from estimator.core.types import Integers
 from estimator.profiles import frameworks, phases, wire
 from estimator.profiles.events import Tally
@@ -361,9 +362,7 @@ def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers
     paths = pd.Series([kind.path for kind in op_kinds], dtype="string[python]")
     nameless = (paths == "") & (table["op"] != table["op_type"])  # XLA made the instruction itself
     table["phase"] = phases.classify(paths, table["op_type"]).mask(nameless, "unknown")
-    turn = phases.turns(paths)
-    both = table["attributes"].str.cat(turn, sep=";")
-    table["attributes"] = both.fillna(turn).fillna(table["attributes"])
+    table["attributes"] = with_attribute(table["attributes"], phases.turns(paths))
     share = np.array([kind.share for kind in op_kinds])
     time = total.self_ps[event] * share * PICO
     table = table.assign(calls=total.calls[event].astype(float), time_s=time, shared_s=time * total.share[event])

@@ -70,17 +70,16 @@ def _kept(taken: Iterable[tuple[Place, Array]], given: Counter[Array]) -> dict[P
 
 
 def _states(kept: Leaves) -> Iterator[Place]:
-    """Yield the places of states: those in containers beside their weights, in arguments of their own, or copies."""
+    """Yield the places of states: in arguments of their own, in containers of their weights, or in copies of these."""
     arguments = _children(kept)
     moments = {name for name, each in arguments.items() if any(_are_moments(each, of) for of in arguments.values())}
     others = {name: leaves for name, leaves in arguments.items() if name not in moments}
-    inside = {name: list(_beside_weights(leaves)) for name, leaves in others.items()}
+    inside = {name: list(_next_to_weights(leaves)) for name, leaves in others.items()}
     whole = moments | set(_of_sizes({name: leaves for name, leaves in others.items() if not inside[name]}))
-    found = [(name, *place) for name, places in inside.items() for place in places]
-    found += [(name, *place) for name in whole for place in arguments[name]]
-    if not found and len(arguments) == 1:
-        found = [(name, *place) for name, leaves in arguments.items() for place in _copies(leaves)]
-    yield from found
+    states = inside | {name: list(arguments[name]) for name in whole}
+    if not any(states.values()) and len(arguments) == 1:
+        states = {name: list(_copies(leaves)) for name, leaves in arguments.items()}
+    yield from ((name, *place) for name, places in states.items() for place in places)
 
 
 def _children(leaves: Leaves) -> dict[str, Leaves]:
@@ -91,14 +90,14 @@ def _children(leaves: Leaves) -> dict[str, Leaves]:
     return dict(children)
 
 
-def _beside_weights(leaves: Leaves) -> Iterator[Place]:
-    """Yield the states in a container that holds their weights too: ``.opt_state`` beside ``.params``, at any depth."""
+def _next_to_weights(leaves: Leaves) -> Iterator[Place]:
+    """Yield the states in a container that holds their weights too, at any depth: ``.opt_state`` with ``.params``."""
     children = _children({place: sizes for place, sizes in leaves.items() if place})
     large = [each for each in children.values() if len(each) >= LEAST_WEIGHTS]
     states = [name for name, each in children.items() if any(_are_moments(each, of) for of in large)]
     if not states:
         for name, inner in children.items():
-            yield from ((name, *place) for place in _beside_weights(inner))
+            yield from ((name, *place) for place in _next_to_weights(inner))
         return
     others = [name for name in children if name not in states]
     averages = [name for n, name in enumerate(others) if children[name] in [children[each] for each in others[:n]]]
@@ -134,7 +133,7 @@ def _of_sizes(arguments: dict[str, Leaves]) -> Iterator[str]:
 def _copies(leaves: Leaves) -> Iterator[Place]:
     """Yield all but the first of containers that hold the same, where nothing else is there: weights and moments.
 
-    Containers that numbers tell apart are layers.
+    Containers whose names differ by a number are layers.
     """
     children = _children({place: sizes for place, sizes in leaves.items() if place})
     first, *others = children.values() if children else [{}]
