@@ -620,6 +620,14 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class MeasuredDevice:
+    """A device and its MEASUREMENTS."""
+
+    device: DeviceSpec
+    measurements: pd.DataFrame = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Prediction:
     """PREDICTION: one row per op, and the samples (1 + draws × ops) of each op's time on the target [s/step]."""
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pandas as pd
 
 from estimator.core import library
-from estimator.core.errors import suggestion
+from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.notes import Note, with_code
-from estimator.core.types import DeviceSpec, Profile, RunPlan
+from estimator.core.types import DeviceSpec, MeasuredDevice, Profile, RunPlan
 from estimator.devices.measurements import read_measurements, with_measured
 from estimator.devices.specs.announced import announcements, with_uncertainty
-from estimator.devices.specs.catalogue import DEVICE_FILES, load_device, load_system, source_device, target_warnings
+from estimator.devices.specs.catalogue import (
+    DEVICE_FILES,
+    load_device,
+    load_system,
+    measured_siblings,
+    source_device,
+    target_warnings,
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,8 @@ class Side:
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
     notes: tuple[Note, ...] = ()
+    #: measured devices of its architecture, where its own products were not measured and no table was given
+    siblings: tuple[MeasuredDevice, ...] = ()
 
 
 def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
@@ -49,7 +59,23 @@ def load_target(plan: RunPlan) -> Side:
         *with_code("device-check", target_warnings(plan.given.get(plan.target, plan.target), device)),
         *with_code("measurements-left-out", left_out),
     )
-    return Side(with_measured(device, rows), rows, notes)
+    siblings = () if plan.measurements else siblings_of(device, rows)
+    return Side(with_measured(device, rows), rows, notes, siblings)
+
+
+def siblings_of(device: DeviceSpec, measurements: pd.DataFrame, *, alone: bool = False) -> tuple[MeasuredDevice, ...]:
+    """The measured devices of a device's architecture; none where products of its own were measured.
+
+    ``alone``: as in ``read_measurements``.
+    """
+    if measurements["op_class"].eq("gemm").any():
+        return ()
+    siblings = []
+    for other in measured_siblings(device):
+        with suppress(EstimatorError):  # reported where that device is the target
+            rows = read_measurements(other, alone=alone)[0]
+            siblings.append(MeasuredDevice(with_measured(other, rows), rows))
+    return tuple(siblings)
 
 
 def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequence[DeviceSpec]) -> Side | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from estimator.core.conv_shape import is_depthwise
 from estimator.core.interval import Z
 from estimator.core.notes import Note, with_code
 from estimator.core.schema import MATRIX, MODELLED, STREAMING
-from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
+from estimator.core.types import ITEMSIZE, DeviceSpec, MeasuredDevice, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import LANES, TYPICAL_YEAR, peak_of_op, states_unit_rate, unit_clock
@@ -19,6 +20,7 @@ from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
 from estimator.model.proportional import has_rates, path_class
+from estimator.model.siblings import nearest_first
 
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
 OPS_NAMED = 5  # in a sentence; the others are counted
@@ -29,11 +31,16 @@ def assumptions(
     target: DeviceSpec,
     measurements: pd.DataFrame,
     source: DeviceSpec | None = None,
+    siblings: Sequence[MeasuredDevice] = (),
 ) -> tuple[Note, ...]:
-    """Notes on the unverified specifications, measurements, coefficients and source times behind a PREDICTION."""
+    """Notes on the unverified specifications, measurements, coefficients and source times behind a PREDICTION.
+
+    ``siblings``: the measured devices of the target's architecture that the prediction could use.
+    """
     return (
         *_specification_notes(ops, target),
         *_measurement_notes(ops, target, measurements),
+        *_sibling_notes(ops, target, siblings, source),
         *_coefficient_notes(ops, target),
         *_cache_notes(ops, target),
         *_power_notes(ops, target),
@@ -95,6 +102,27 @@ def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.D
         yield Note("measurements-unused", text, target.name)
     if len(sources):
         yield from with_code("device-note", (f"{target.name}: {note}" for note in target.notes))
+
+
+def _sibling_notes(
+    ops: pd.DataFrame, target: DeviceSpec, siblings: Sequence[MeasuredDevice], source: DeviceSpec | None
+) -> Iterator[Note]:
+    """Notes on products that follow those of another device; not where the profile was taken on such a device."""
+    products = ops[ops["op_class"].eq("gemm") & ops["method"].isin(MODELLED)]
+    if source is not None and source.family == target.family:
+        return
+    for precision in products["precision"].dropna().unique():
+        measured = [s for s in siblings if (s.measurements["precision"].eq(precision) & _are_products(s)).any()]
+        for weight, sibling in islice(nearest_first(target, measured, precision), 1):
+            text = (
+                f"{target.name}: its products in {precision} were not measured; those of {sibling.device.name}, of the "
+            )
+            text += f"same architecture, correct the model with a weight of {percent(weight)}"
+            yield Note("measurements-of-sibling", text, target.name)
+
+
+def _are_products(measured: MeasuredDevice) -> pd.Series:
+    return measured.measurements["op_class"].eq("gemm")
 
 
 def _without_spread(measurements: pd.DataFrame, corrected: pd.DataFrame) -> int:

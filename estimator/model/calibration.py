@@ -99,8 +99,15 @@ class _MeasuredOps:
     loadings: Floats
 
 
-def estimate_correction(residuals: Residuals, wanted: OpFeatures, hyperparameters: KernelHyperparameters) -> Correction:
-    """Estimate the correction of the wanted ops from the residuals of measured ones."""
+def estimate_correction(
+    residuals: Residuals, wanted: OpFeatures, hyperparameters: KernelHyperparameters, weight: float = 1.0
+) -> Correction:
+    """Estimate the correction of the wanted ops from the residuals of measured ones.
+
+    ``weight``: correlation of the residuals of the measured device with those of the wanted ops' device; 1: it is the
+    same. The mean is multiplied by it, and what measurements take from the prior variance by its square (Bonilla et
+    al., Multi-task Gaussian Process Prediction, 2007, eq. 2).
+    """
     prior = _variance(wanted, hyperparameters)
     common_share, zeros = 1.0 - _by_kind(hyperparameters.shape, wanted) ** 2 / prior, np.zeros(len(prior))
     if not len(residuals.log_residual):
@@ -109,6 +116,9 @@ def estimate_correction(residuals: Residuals, wanted: OpFeatures, hyperparameter
     batches = (np.arange(i, min(i + BATCH_OPS, len(prior))) for i in range(0, len(prior), BATCH_OPS))
     posteriors = [_posterior(measured, wanted.at(positions), hyperparameters) for positions in batches]
     mean, variance, remaining = (np.concatenate(part) for part in zip(*posteriors, strict=True))
+    if weight < 1.0:
+        mean, variance = weight * mean, prior - weight**2 * (prior - variance)
+        remaining = weight**2 * remaining + (1.0 - weight**2) * loadings(wanted, hyperparameters)
     scale = np.sqrt(variance) / np.maximum(np.linalg.norm(remaining, axis=1), np.finfo(float).tiny)
     return Correction(mean, np.sqrt(variance), remaining * scale[:, None], common_share, 1.0 - variance / prior)
 

@@ -1,7 +1,8 @@
 """The isolated time of a kernel on a device: the model from specifications, corrected by the device's measured rows.
 
 A few measured rows show what the device sustains, near ones are interpolated (calibration.py), and an op of a measured
-shape takes the measured time.
+shape takes the measured time. Where no product of the device was measured, those of its siblings correct the model
+(siblings.py).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.interval import log_spread
-from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, Names, itemsizes
+from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, MeasuredDevice, Names, itemsizes
 from estimator.model.arrays import first_met
 from estimator.model.calibration import AXES, NO_RESIDUALS, Correction, Residuals, estimate_correction
 from estimator.model.coefficients import shipped
@@ -21,6 +22,7 @@ from estimator.model.kernels.kernel_model import KernelInputs, KernelModel, call
 from estimator.model.kernels.registry import KERNEL_MODELS, correcting_rows, models_of
 from estimator.model.measured_rows import ENDS
 from estimator.model.measured_times import measured_times
+from estimator.model.siblings import nearest_first
 
 MIN_LAUNCHES = 3.0  # times its launches that a measured op must be busy
 MIN_LAUNCHES_SAME_LIBRARY = 0.3  # the same where one library timed ops and launches
@@ -35,6 +37,7 @@ class DeviceOps:
     work: pd.DataFrame
     device: DeviceSpec
     tables: Mapping[str, pd.DataFrame]
+    siblings: tuple[MeasuredDevice, ...] = ()  # with one row per shape too
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def estimate_kernels(ops: DeviceOps, cache: str = "warm", *, isolated: bool = Fa
     for name, _, is_of_model in models_of(ops.work, ops.device):
         for precision in set(precisions[is_of_model]):
             rows = is_of_model & (precisions == precision)
-            estimate = _estimate(inputs.at(rows), *_residuals_of(name, precision, measured), isolated)
+            evidence = _evidence_of(name, precision, measured, ops.siblings)
+            estimate = _estimate(inputs.at(rows), evidence, isolated)
             for field, values in vars(estimate).items():
                 getattr(out, field)[rows] = values
     return out
@@ -97,6 +101,30 @@ class _MeasuredTable:
     table: pd.DataFrame
     device: DeviceSpec
     isolated: bool
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What corrects a model: residuals of measured ops, and the correlation of their device's with the wanted one's."""
+
+    model_name: str
+    residuals: Residuals
+    weight: float = 1.0
+
+
+def _evidence_of(
+    model_name: str, precision: str, measured: _MeasuredTable, siblings: tuple[MeasuredDevice, ...]
+) -> _Evidence:
+    """The evidence of the device's own ops; where there is none, that of its nearest measured sibling."""
+    own = _Evidence(*_residuals_of(model_name, precision, measured))
+    model = KERNEL_MODELS[own.model_name]
+    if model.by_siblings and not len(own.residuals.log_residual):
+        for weight, sibling in nearest_first(measured.device, siblings, precision):
+            table = _MeasuredTable(sibling.measurements, sibling.device, measured.isolated)
+            residuals_there = _own_residuals(model, precision, table)
+            if len(residuals_there.log_residual):
+                return _Evidence(own.model_name, residuals_there, weight)
+    return own
 
 
 def _residuals_of(model_name: str, precision: str, measured: _MeasuredTable) -> tuple[str, Residuals]:
@@ -173,13 +201,15 @@ def _pieces(rows: pd.DataFrame) -> Floats:
     return rows["pieces"].to_numpy(dtype=float) if "pieces" in rows else np.ones(len(rows))
 
 
-def _estimate(inputs: KernelInputs, name: str, measured: Residuals, isolated: bool) -> KernelEstimate:
+def _estimate(inputs: KernelInputs, evidence: _Evidence, isolated: bool) -> KernelEstimate:
     """Estimate ops by one model, corrected by the residuals of measured ones."""
-    model, calls = KERNEL_MODELS[name], calls_of(inputs.rows)
+    name, calls = evidence.model_name, calls_of(inputs.rows)
+    model = KERNEL_MODELS[name]
     busy = model.busy_time(inputs)
     hyperparameters = model.hyperparameters(inputs.coefficients)
     hyperparameters = hyperparameters.isolated() if isolated else hyperparameters
-    correction = estimate_correction(measured, model.features(inputs, busy), hyperparameters)
+    features = model.features(inputs, busy)
+    correction = estimate_correction(evidence.residuals, features, hyperparameters, evidence.weight)
     time_s = busy.time_s * np.exp(correction.mean)
     time_s = time_s if isolated else np.maximum(time_s, busy.lower_bound_s)
     factor = np.divide(time_s, busy.time_s, out=np.ones_like(time_s), where=busy.time_s > 0)

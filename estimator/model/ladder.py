@@ -8,7 +8,7 @@ and input ops keep the source's time.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ import pandas as pd
 from estimator.core.errors import UnfitError
 from estimator.core.number_formats import FP32_STAND_INS
 from estimator.core.schema import MATRIX, numbers
-from estimator.core.types import DeviceSpec, Flags, Floats, Names
+from estimator.core.types import DeviceSpec, Flags, Floats, MeasuredDevice, Names
 from estimator.model import plausibility
 from estimator.model.arrays import first_met, padded
 from estimator.model.coefficients import shipped
@@ -68,6 +68,7 @@ class TargetDevice:
 
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
+    siblings: tuple[MeasuredDevice, ...] = ()  # measured devices of its architecture
     same_setting: bool = False  # the profile was taken on it in this precision: its times are the answer
 
 
@@ -243,14 +244,29 @@ def _estimate_step(
     pair = _common_library_ops(work, source, target)
     if pair:
         return estimate_in_step(*pair), pair[1].tables["warm"]
-    rows = rows_for_ops(target.measurements, work)
-    table = one_row_per_shape(applicable_rows(rows, cache))
+    table = _table_for_ops(target.measurements, work, cache)
     if table.empty and source.device is not None and has_common_kernels(source.device, target.device):
         tables = dict.fromkeys(CACHES, table)
         on_source = DeviceOps(_profiled_work(work, source), source.device, tables)
-        return estimate_in_step(on_source, DeviceOps(work, target.device, tables), by_models=True), table
-    kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}), cache)
+        is_sibling = source.device.family == target.device.family  # its own times in the step tell more
+        siblings = () if is_sibling else _siblings_for_ops(target, work, cache)
+        on_target = DeviceOps(work, target.device, tables, siblings)
+        return estimate_in_step(on_source, on_target, by_models=True), table
+    siblings = _siblings_for_ops(target, work, cache)
+    kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}, siblings), cache)
     return StepEstimate(kernels, np.ones(len(work)), np.zeros(len(work), dtype=bool)), table
+
+
+def _table_for_ops(measurements: pd.DataFrame, work: pd.DataFrame, cache: str) -> pd.DataFrame:
+    """The measured rows for the ops of WORK in a cache state, one per shape."""
+    return one_row_per_shape(applicable_rows(rows_for_ops(measurements, work), cache))
+
+
+def _siblings_for_ops(target: TargetDevice, work: pd.DataFrame, cache: str) -> tuple[MeasuredDevice, ...]:
+    """The target's siblings with their rows for the ops of WORK, one per shape."""
+    return tuple(
+        replace(sibling, measurements=_table_for_ops(sibling.measurements, work, cache)) for sibling in target.siblings
+    )
 
 
 def _common_library_ops(

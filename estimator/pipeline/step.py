@@ -103,7 +103,7 @@ def _predict_pass(ran: Profile, plan: RunPlan, devices: Devices, pass_notes: tup
     evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
     measured = source.measurements if source and len(target.measurements) else None
     run = SourceRun(source_device, measured, work.profiled, ran.step_spread, as_large=work.as_large)
-    prediction = predict(work.work, run, TargetDevice(device, evidence, same_setting), plan)
+    prediction = predict(work.work, run, TargetDevice(device, evidence, target.siblings, same_setting), plan)
 
     scenario = host_scenario(ran, source_device, device, plan, prediction.run, same_device)
     overlap = target_overlap(prediction, ran, device, same_setting)
@@ -211,7 +211,7 @@ def _notes(
         *unknown_source(ran, plan, devices.source, devices.source_candidates, needed=needed),
         *with_code("profile", profile.warnings),
         *coverage_notes(profile),
-        *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device),
+        *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device, devices.target.siblings),
         *predicted.pass_notes,
         *of_memory,
         *scenario.notes,

@@ -18,6 +18,7 @@ from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.core.units import and_more
 from estimator.devices import announcements, load_device, target_warnings
 from estimator.devices.measurements import read_measurements, with_measured
+from estimator.devices.sides import siblings_of
 from estimator.model import TargetDevice, assumptions
 from estimator.model.prediction import predict_ops
 from estimator.work import count_work
@@ -46,7 +47,8 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     target = with_measured(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")
     work = _work(table, workload, path)
-    predict = partial(predict_ops, target=TargetDevice(target, measurements), plan=plan)
+    siblings = () if plan.measurements else siblings_of(target, measurements, alone=True)
+    predict = partial(predict_ops, target=TargetDevice(target, measurements, siblings), plan=plan)
     for first in _rows_without_peak(work, target)[:1]:
         with within(f"{path}: row {first + 1}"):
             predict(work.iloc[[first]], at_once=1)  # raises, naming the precisions that the device has
@@ -56,7 +58,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     about_device = *sentences(announcements(target)), *target_warnings(plan.target, target)
     missing = _notes_on_missing_columns(table[rows["time_s"].isna()], path)
     notes = *_notes_on_unread_columns(cells, path), *missing, *about_device, *impossible
-    return rows, (*notes, *sentences(assumptions(predicted, target, measurements)))
+    return rows, (*notes, *sentences(assumptions(predicted, target, measurements, siblings=siblings)))
 
 
 def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:

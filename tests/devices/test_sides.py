@@ -142,3 +142,41 @@ def test_a_source_of_layers_of_which_nothing_ran_is_said_to_be_unused() -> None:
     (note,) = unknown(layers_profile(), RunPlan("v100", source="k20x"), None, needed=True)
     assert "nothing ran in this profile, so it holds no times of k20x" in note.text
     assert unknown(layers_profile(), RunPlan("v100"), None, needed=True) == ()
+
+
+PRODUCTS = "op_class,precision,m,n,k,time_s,library\ngemm,fp32,1024,1024,1024,0.01,toy 1.0\n"
+OF_TOY = DEVICE + "architecture: toy\n"
+
+
+@pytest.fixture
+def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's library: two devices of one architecture, of which the first was measured, and one of another."""
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    folder = tmp_path / "devices"
+    (folder / "measurements").mkdir(parents=True)
+    for name, text in {"first": OF_TOY, "second": OF_TOY, "other": DEVICE + "architecture: toys\n"}.items():
+        (folder / f"{name}.yaml").write_text(text.format(name=name))
+    (folder / "measurements" / "first.torch.csv").write_text(PRODUCTS)
+    return folder
+
+
+def siblings(name: str, table: str | None = None) -> list[str]:
+    return [each.device.name for each in load_target(RunPlan(name, measurements=table)).siblings]
+
+
+def test_a_target_has_the_measured_devices_of_its_architecture(family: Path) -> None:
+    assert siblings("second") == ["first"]
+    assert siblings("first") == []
+    assert siblings("other") == []
+    assert len(load_target(RunPlan("second")).siblings[0].measurements) == 1
+
+
+def test_measurements_that_a_user_gives_leave_no_place_to_siblings(family: Path, tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(ROWS.format(kernel="launch", time=5e-6))
+    assert siblings("second", str(table)) == []
+
+
+def test_a_broken_table_of_a_sibling_stops_no_other_device(family: Path) -> None:
+    (family / "measurements" / "first.torch.csv").write_text(PRODUCTS.replace("0.01", "never"))
+    assert siblings("second") == []

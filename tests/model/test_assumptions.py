@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from estimator.core.notes import Note
-from estimator.core.types import DeviceSpec, Workload
+from estimator.core.types import DeviceSpec, MeasuredDevice, Workload
 from estimator.model.assumptions import assumptions, specifications
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
@@ -12,6 +12,7 @@ from tests.model.toy import ROW, SHAPE, predict_on, table
 
 TOY = Workload(name="toy", precision="fp32")
 Row = dict[str, object]
+LIKENESS = (("like", "240 W"), ("unlike", "400 W"))
 
 
 def test_sources_of_measurements_are_those_of_the_ops_precision() -> None:
@@ -188,3 +189,15 @@ def test_the_targets_rates_are_specifications_behind_a_proportional_time() -> No
     ops = predict_on(work, device, table(), source=make_device(name="source")).ops
     known = specifications(ops, device)
     assert set(known) == {"toy: peak.fp32.vector", "toy: memory_bandwidth", "toy: link.per_direction"}
+
+
+def test_products_that_follow_those_of_another_device_are_noted() -> None:
+    device = make_device(architecture="toy", power_limit="250 W")
+    ops = predict_on(count_work(make_ops(PRODUCT), TOY).work, device, table()).ops
+    like, unlike = (MeasuredDevice(make_device(name=name, power_limit=p), table(ROW)) for name, p in LIKENESS)
+    codes = {note.code: note.text for note in assumptions(ops, device, table(), siblings=(unlike, like))}
+    assert "those of like, of the same architecture, correct" in codes["measurements-of-sibling"]
+    own = make_device(name="source", architecture="toy")
+    for siblings, source in (((), None), ((like,), own)):
+        notes = assumptions(ops, device, table(), source, siblings)
+        assert not any(note.code == "measurements-of-sibling" for note in notes)

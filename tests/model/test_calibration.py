@@ -188,3 +188,15 @@ def test_many_that_are_far_off_show_that_there_are_such() -> None:
     kinds = np.array([0, 1, 1])
     apart = Residuals(replace(ops((0, 0), (1, 0), (2, 0)), kind=kinds), np.array([9.0, 0.1, 0.1]), np.zeros(3))
     assert calibration._winsorised(apart, HYPERPARAMETERS).tolist() == [9.0, 0.1, 0.1]  # the only one of its kind
+
+
+def test_a_device_that_is_only_like_the_measured_one_is_corrected_in_part() -> None:
+    wanted, known = ops((0, 0), (1, 1)), ops((0, 0))
+    residuals = Residuals(known, np.array([0.4]), np.zeros(1))
+    whole, part, nothing = (estimate_correction(residuals, wanted, HYPERPARAMETERS, weight) for weight in (1.0, 0.5, 0))
+    assert part.mean == pytest.approx(0.5 * whole.mean)
+    prior = nothing.std**2
+    assert prior == pytest.approx(corrected(NONE, [], wanted).std ** 2)
+    assert part.std**2 == pytest.approx(prior - 0.25 * (prior - whole.std**2))
+    assert part.explained_share == pytest.approx(0.25 * whole.explained_share)
+    assert np.linalg.norm(part.loadings, axis=1) == pytest.approx(part.std)

@@ -3,11 +3,13 @@
 from statistics import NormalDist
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from estimator.core.types import RunPlan, Workload
+from estimator.core.types import MeasuredDevice, RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements.tables import load_measurements
+from estimator.model import SourceRun, TargetDevice, predict
 from estimator.model.coefficients import shipped
 from estimator.model.isolated import DeviceOps, estimate_kernels, residuals
 from estimator.model.kernels.kernel_model import KernelInputs, launch_latency
@@ -49,6 +51,34 @@ def test_interpolated_times_never_beat_the_roofline() -> None:
     found = predict_products(table(cheating), {"m": 1028, "n": 512, "k": 2048}).iloc[0]
     assert found["method"] == "interpolated"
     assert found["target_time_s"] == pytest.approx(5e-6 + 2 * 1028 * 512 * 2048 / 10e12)
+
+
+def predict_beside(sibling: pd.DataFrame, own: pd.DataFrame, precision: str = "fp32") -> pd.Series:
+    """PREDICTION of a product, where a device of the architecture measured these rows."""
+    work = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work.assign(precision=precision)
+    device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "10 TFLOP/s"})
+    target = TargetDevice(device, own, (MeasuredDevice(make_device(name="sibling"), sibling),))
+    return predict(work, SourceRun(), target, RunPlan("toy", draws=10)).ops.iloc[0]
+
+
+def test_measured_products_of_a_sibling_correct_the_model_in_part() -> None:
+    """Twice as slow as modelled there: slower here too, less sure than where it was measured here."""
+    modelled, sibling, own = (
+        predict_beside(table(), table()),
+        predict_beside(table(SLOW), table()),
+        predict_products(table(SLOW), {**SHAPE, "m": 1025}).iloc[0],
+    )
+    assert 1.2 < sibling["target_time_s"] / modelled["target_time_s"] < 1.9
+    assert sibling["method"] == "scaled"
+    assert own["high_s"] / own["low_s"] < sibling["high_s"] / sibling["low_s"] < modelled["high_s"] / modelled["low_s"]
+
+
+def test_own_products_come_before_those_of_a_sibling() -> None:
+    assert predict_beside(table(SLOW), table(ROW)).equals(predict_beside(table(), table(ROW)))
+
+
+def test_products_of_a_sibling_in_another_precision_correct_nothing() -> None:
+    assert predict_beside(table(SLOW), table(), "fp16").equals(predict_beside(table(), table(), "fp16"))
 
 
 def test_the_order_of_the_measured_rows_does_not_matter() -> None:

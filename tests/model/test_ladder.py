@@ -6,11 +6,12 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z
-from estimator.core.types import Peak, RunPlan, Workload
+from estimator.core.types import MeasuredDevice, Peak, RunPlan, Workload
+from estimator.model import SourceRun, TargetDevice, predict
 from estimator.work import count_work
 from estimator.work.training_array import fuse_trainings
 from tests.conftest import make_device, make_measurements, make_ops
-from tests.model.toy import NEAR, ROW, activated, activation_tables, pool, predict_on, table
+from tests.model.toy import NEAR, ROW, SLOW, activated, activation_tables, pool, predict_on, table
 
 
 def test_on_a_target_measured_like_the_source_an_op_takes_its_own_time() -> None:
@@ -189,3 +190,21 @@ def test_a_target_without_the_precision_of_a_product_is_refused(supported: bool,
     with pytest.raises(EstimatorError) as error:
         predict_on(work, target, table())
     assert str(error.value) == f"toy {fault}; matrix products run there in fp32, fp64"
+
+
+GPU = {"compute_unit": "SM", "compute_units": 80, "vendor": "toy"}
+
+
+@pytest.mark.parametrize(("architecture", "by_sibling"), [("other", True), ("toy", False)])
+def test_the_sources_own_times_come_before_those_of_a_sibling(architecture: str, by_sibling: bool) -> None:
+    """Where the profile was taken on the target's architecture, its times show what the same kernels take."""
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-3, **NEAR}), Workload(name="toy")).work
+    source, target = (make_device(name=name, architecture=name, **GPU) for name in (architecture, "toy"))
+    sibling = MeasuredDevice(target.model_copy(update={"name": "sibling"}), table(SLOW))
+    alone, beside = (
+        predict(work, SourceRun(source), TargetDevice(target, table(), siblings), RunPlan("toy", draws=10)).ops
+        for siblings in ((), (sibling,))
+    )
+    assert list(alone["method"]) == list(beside["method"]) == ["transferred"]
+    assert bool((beside["target_time_s"] > 1.1 * alone["target_time_s"]).all()) == by_sibling
+    assert by_sibling or beside.equals(alone)

@@ -206,7 +206,7 @@ def test_a_wider_bandwidth_widens_a_proportional_time() -> None:
 
 
 def test_every_op_names_its_evidence(p1b3: Profile) -> None:
-    measured, unmeasured = (set(estimate(p1b3, RunPlan(d)).prediction.ops["method"]) for d in ("v100", "a100"))
+    measured, unmeasured = (set(estimate(p1b3, RunPlan(d)).prediction.ops["method"]) for d in ("v100", "h100"))
     assert measured == {"interpolated", "scaled", "roofline", "proportional", "carried"}
     assert unmeasured == {"roofline", "proportional", "carried"}
 

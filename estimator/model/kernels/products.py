@@ -66,6 +66,7 @@ PRODUCT = KernelModel(
     busy_time=_product_time,
     features=_product_features,
     hyperparameters=lambda coefficients: coefficients.gemm.hyperparameters,
+    by_siblings=True,
 )
 OTHER_MATRIX_WORK = KernelModel(
     matches=lambda rows: have_all(rows, OF_AMOUNTS, ("flop", "bytes")),
