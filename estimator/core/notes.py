@@ -82,7 +82,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "layers-apart": "layers stay op by op, though the target's library would run each as one op",
     "layers-joined": "layers ran op by op in the profile, and run as one op of a library on the target",
     "layout": "transposes between layouts of images",
-    "measurements-of-sibling": "products follow those measured on another device of the target's architecture",
+    "measurements-resembling": "products follow those measured on a device of the architecture, or in another format",
     "measurements-unused": "measured rows of these classes are not used",
     "measurements-used": "the source of the target's measured rows",
     "measurements-without-spread": "measured rows state no spread: a usual one is taken",

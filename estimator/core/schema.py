@@ -40,8 +40,8 @@ METHODS = {  # the ladder of evidence, strongest first, and how each method give
     "measured": "the very shape was timed on the target: calls × that time × its step factor, 1 where unknown; or "
     "the profile was taken on it: the profiled time",
     "interpolated": "the model's time, corrected by the target's own measured ops of like shapes",
-    "scaled": "the model's time × the ratio of measured to modelled time of the target's few ops of other shapes, or of "
-    "products of a device of its architecture",
+    "scaled": "the model's time × the ratio of measured to modelled time of the target's few ops of other shapes, of "
+    "products in another 16-bit format, or of those of a device of its architecture",
     "transferred": "the model's time × the source's ratio of the time in the step to the time by itself (one library "
     "timed both, or both run kernels of one vendor)",
     "roofline": "calls × launch latency + a kernel model's time from specifications: tiles, waves, traffic",

@@ -20,7 +20,7 @@ from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
 from estimator.model.proportional import has_rates, path_class
-from estimator.model.siblings import nearest_first
+from estimator.model.resemblance import nearest_first
 
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
 OPS_NAMED = 5  # in a sentence; the others are counted
@@ -40,7 +40,7 @@ def assumptions(
     return (
         *_specification_notes(ops, target),
         *_measurement_notes(ops, target, measurements),
-        *_sibling_notes(ops, target, siblings, source),
+        *_resemblance_notes(ops, MeasuredDevice(target, measurements), siblings, source),
         *_coefficient_notes(ops, target),
         *_cache_notes(ops, target),
         *_power_notes(ops, target),
@@ -104,25 +104,25 @@ def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.D
         yield from with_code("device-note", (f"{target.name}: {note}" for note in target.notes))
 
 
-def _sibling_notes(
-    ops: pd.DataFrame, target: DeviceSpec, siblings: Sequence[MeasuredDevice], source: DeviceSpec | None
+def _resemblance_notes(
+    ops: pd.DataFrame, own: MeasuredDevice, siblings: Sequence[MeasuredDevice], source: DeviceSpec | None
 ) -> Iterator[Note]:
-    """Notes on products that follow those of another device; not where the profile was taken on such a device."""
+    """Notes on products that follow those of another device or format; none where the profile is of such a device."""
     products = ops[ops["op_class"].eq("gemm") & ops["method"].isin(MODELLED)]
-    if source is not None and source.family == target.family:
-        return
+    transferred = source is not None and source.family == own.device.family
     for precision in products["precision"].dropna().unique():
-        measured = [s for s in siblings if (s.measurements["precision"].eq(precision) & _are_products(s)).any()]
-        for weight, sibling in islice(nearest_first(target, measured, precision), 1):
-            text = (
-                f"{target.name}: its products in {precision} were not measured; those of {sibling.device.name}, of the "
-            )
-            text += f"same architecture, correct the model with a weight of {percent(weight)}"
-            yield Note("measurements-of-sibling", text, target.name)
+        others = [] if _has_products(own, precision) else nearest_first(own, siblings, precision)
+        for weight, there, format_ in islice((each for each in others if _has_products(*each[1:])), 1):
+            if there is own or not transferred:
+                whose = "its own" if there is own else f"those of {there.device.name}, of its architecture,"
+                text = f"{own.device.name}: no products in {precision} were measured; {whose} in {format_} correct the "
+                text += f"model with a weight of {percent(weight)}"
+                yield Note("measurements-resembling", text, own.device.name)
 
 
-def _are_products(measured: MeasuredDevice) -> pd.Series:
-    return measured.measurements["op_class"].eq("gemm")
+def _has_products(measured: MeasuredDevice, precision: str) -> bool:
+    rows = measured.measurements
+    return bool((rows["op_class"].eq("gemm") & rows["precision"].eq(precision)).any())
 
 
 def _without_spread(measurements: pd.DataFrame, corrected: pd.DataFrame) -> int:

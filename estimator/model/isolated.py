@@ -1,8 +1,8 @@
 """The isolated time of a kernel on a device: the model from specifications, corrected by the device's measured rows.
 
 A few measured rows show what the device sustains, near ones are interpolated (calibration.py), and an op of a measured
-shape takes the measured time. Where no product of the device was measured, those of its siblings correct the model
-(siblings.py).
+shape takes the measured time. Where no product of the device was measured in a format, those that resemble them most
+correct the model (resemblance.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from estimator.model.kernels.kernel_model import KernelInputs, KernelModel, call
 from estimator.model.kernels.registry import KERNEL_MODELS, correcting_rows, models_of
 from estimator.model.measured_rows import ENDS
 from estimator.model.measured_times import measured_times
-from estimator.model.siblings import nearest_first
+from estimator.model.resemblance import nearest_first
 
 MIN_LAUNCHES = 3.0  # times its launches that a measured op must be busy
 MIN_LAUNCHES_SAME_LIBRARY = 0.3  # the same where one library timed ops and launches
@@ -115,13 +115,14 @@ class _Evidence:
 def _evidence_of(
     model_name: str, precision: str, measured: _MeasuredTable, siblings: tuple[MeasuredDevice, ...]
 ) -> _Evidence:
-    """The evidence of the device's own ops; where there is none, that of its nearest measured sibling."""
+    """The evidence of the device's own ops; where there is none, that of measured ops that resemble them most."""
     own = _Evidence(*_residuals_of(model_name, precision, measured))
     model = KERNEL_MODELS[own.model_name]
-    if model.by_siblings and not len(own.residuals.log_residual):
-        for weight, sibling in nearest_first(measured.device, siblings, precision):
-            table = _MeasuredTable(sibling.measurements, sibling.device, measured.isolated)
-            residuals_there = _own_residuals(model, precision, table)
+    if model.by_resemblance and not len(own.residuals.log_residual):
+        here = MeasuredDevice(measured.device, measured.table)
+        for weight, there, format_ in nearest_first(here, siblings, precision):
+            table = _MeasuredTable(there.measurements, there.device, measured.isolated)
+            residuals_there = _own_residuals(model, format_, table)
             if len(residuals_there.log_residual):
                 return _Evidence(own.model_name, residuals_there, weight)
     return own

@@ -9,6 +9,7 @@ import pandas as pd
 
 from estimator.core.interval import Z, log_spread
 from estimator.core.schema import STREAMING, UNPOOLED, numbers
+from estimator.model.resemblance import OTHER_FORMAT
 from estimator.model.shape_keys import shape_keys
 
 ENDS = ("time_low_s", "time_s", "time_high_s")
@@ -16,9 +17,12 @@ ENDS = ("time_low_s", "time_s", "time_high_s")
 
 def rows_for_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows of the op classes and precisions of WORK, of all memory-bound classes but pools, and of
-    collectives, whose time goes by their bytes alone.
+    collectives, whose time goes by their bytes alone; of products also those in the other 16-bit format.
     """
-    is_same_kind = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
+    precisions = set(work["precision"].dropna())
+    is_of_class, is_product = measurements["op_class"].isin(work["op_class"]), measurements["op_class"].eq("gemm")
+    in_other_format = measurements["precision"].isin({OTHER_FORMAT[name] for name in precisions & OTHER_FORMAT.keys()})
+    is_same_kind = is_of_class & (measurements["precision"].isin(precisions) | is_product & in_other_format)
     return measurements[is_same_kind | measurements["op_class"].isin((*UNPOOLED, "collective"))]
 
 

@@ -196,8 +196,8 @@ def test_products_that_follow_those_of_another_device_are_noted() -> None:
     ops = predict_on(count_work(make_ops(PRODUCT), TOY).work, device, table()).ops
     like, unlike = (MeasuredDevice(make_device(name=name, power_limit=p), table(ROW)) for name, p in LIKENESS)
     codes = {note.code: note.text for note in assumptions(ops, device, table(), siblings=(unlike, like))}
-    assert "those of like, of the same architecture, correct" in codes["measurements-of-sibling"]
+    assert "those of like, of its architecture, in fp32 correct" in codes["measurements-resembling"]
     own = make_device(name="source", architecture="toy")
     for siblings, source in (((), None), ((like,), own)):
         notes = assumptions(ops, device, table(), source, siblings)
-        assert not any(note.code == "measurements-of-sibling" for note in notes)
+        assert not any(note.code == "measurements-resembling" for note in notes)

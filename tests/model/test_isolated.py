@@ -56,7 +56,7 @@ def test_interpolated_times_never_beat_the_roofline() -> None:
 def predict_beside(sibling: pd.DataFrame, own: pd.DataFrame, precision: str = "fp32") -> pd.Series:
     """PREDICTION of a product, where a device of the architecture measured these rows."""
     work = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work.assign(precision=precision)
-    device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "10 TFLOP/s"})
+    device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "10 TFLOP/s", "bf16": "10 TFLOP/s"})
     target = TargetDevice(device, own, (MeasuredDevice(make_device(name="sibling"), sibling),))
     return predict(work, SourceRun(), target, RunPlan("toy", draws=10)).ops.iloc[0]
 
@@ -77,8 +77,18 @@ def test_own_products_come_before_those_of_a_sibling() -> None:
     assert predict_beside(table(SLOW), table(ROW)).equals(predict_beside(table(), table(ROW)))
 
 
-def test_products_of_a_sibling_in_another_precision_correct_nothing() -> None:
+def test_products_of_a_sibling_in_a_wider_format_correct_nothing() -> None:
     assert predict_beside(table(SLOW), table(), "fp16").equals(predict_beside(table(), table(), "fp16"))
+
+
+def test_products_in_the_other_16_bit_format_correct_the_model_in_part() -> None:
+    """Twice as slow as modelled in bf16: slower in fp16 too, on this device and on a sibling."""
+    slow = table(SLOW).assign(precision="bf16")
+    modelled, own, sibling = (
+        predict_beside(*rows, "fp16") for rows in ((table(), table()), (table(), slow), (slow, table()))
+    )
+    assert modelled["target_time_s"] < sibling["target_time_s"] < own["target_time_s"] < 2 * modelled["target_time_s"]
+    assert (modelled["method"], sibling["method"], own["method"]) == ("roofline", "scaled", "scaled")
 
 
 def test_the_order_of_the_measured_rows_does_not_matter() -> None:

@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 from estimator.core.types import RunPlan, Workload
-from estimator.model.measured_rows import ENDS, applicable_rows, one_row_per_shape, rows_of_common_libraries
+from estimator.model.measured_rows import (
+    ENDS,
+    applicable_rows,
+    one_row_per_shape,
+    rows_for_ops,
+    rows_of_common_libraries,
+)
 from estimator.work import count_work
 from tests.conftest import make_device, make_measurements, make_ops
 from tests.model.toy import NEAR, ROW, SHAPE, SLOW, predict_in_step, predict_on, predict_products, table
@@ -112,3 +118,11 @@ def test_a_single_row_is_no_surer_than_one_of_several_is() -> None:
     assert [once[end] for end in ENDS] == pytest.approx([1e-3 / factor, 1e-3, 1e-3 * factor])
     alone = one_row_per_shape(applicable_rows(rows.iloc[2:])).iloc[0]
     assert [alone[end] for end in ENDS] == pytest.approx([8e-4, 1e-3, 1.1e-3])
+
+
+def test_products_in_the_other_16_bit_format_are_rows_for_products_alone() -> None:
+    rows = [{"op_class": name, "precision": "bf16", "time_s": 1e-3} for name in ("gemm", "convolution")]
+    measured = make_measurements(rows)
+    work = pd.DataFrame({"op_class": ["gemm", "convolution"], "precision": ["fp16", "fp16"]})
+    assert list(rows_for_ops(measured, work)["op_class"]) == ["gemm"]
+    assert rows_for_ops(measured, work.assign(precision="fp32")).empty

@@ -68,7 +68,7 @@ class KernelModel:
     by_format: bool = True  # whether rows of other formats replace a format without rows
     on_gpus_only: bool = False  # whether other devices run its ops by a later model of the registry
     fallback: str = ""  # the model used where none of its own ops was measured
-    by_siblings: bool = False  # whether measurements of devices of one architecture correct it
+    by_resemblance: bool = False  # whether measurements that resemble its ops correct it (resemblance.py)
 
 
 def pass_kinds(rows: pd.DataFrame) -> npt.NDArray[np.int_]:

@@ -66,7 +66,7 @@ PRODUCT = KernelModel(
     busy_time=_product_time,
     features=_product_features,
     hyperparameters=lambda coefficients: coefficients.gemm.hyperparameters,
-    by_siblings=True,
+    by_resemblance=True,
 )
 OTHER_MATRIX_WORK = KernelModel(
     matches=lambda rows: have_all(rows, OF_AMOUNTS, ("flop", "bytes")),
