@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -31,8 +31,8 @@ class Side:
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
     notes: tuple[Note, ...] = ()
-    #: measured devices of its architecture, where its own products were not measured and no table was given
-    siblings: tuple[MeasuredDevice, ...] = ()
+    #: measured devices of its architecture, read where they are asked for; none where a table was given
+    siblings: Callable[[], Sequence[MeasuredDevice]] = tuple
 
 
 def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
@@ -59,23 +59,21 @@ def load_target(plan: RunPlan) -> Side:
         *with_code("device-check", target_warnings(plan.given.get(plan.target, plan.target), device)),
         *with_code("measurements-left-out", left_out),
     )
-    siblings = () if plan.measurements else siblings_of(device, rows)
-    return Side(with_measured(device, rows), rows, notes, siblings)
+    return Side(with_measured(device, rows), rows, notes, tuple if plan.measurements else siblings_of(device))
 
 
-def siblings_of(device: DeviceSpec, measurements: pd.DataFrame, *, alone: bool = False) -> tuple[MeasuredDevice, ...]:
-    """The measured devices of a device's architecture; none where products of its own were measured.
+def siblings_of(device: DeviceSpec, *, alone: bool = False) -> Callable[[], Sequence[MeasuredDevice]]:
+    """What reads the measured devices of a device's architecture; ``alone``: as in ``read_measurements``."""
 
-    ``alone``: as in ``read_measurements``.
-    """
-    if measurements["op_class"].eq("gemm").any():
-        return ()
-    siblings = []
-    for other in measured_siblings(device):
-        with suppress(EstimatorError):  # reported where that device is the target
-            rows = read_measurements(other, alone=alone)[0]
-            siblings.append(MeasuredDevice(with_measured(other, rows), rows))
-    return tuple(siblings)
+    def read() -> list[MeasuredDevice]:
+        siblings = []
+        for other in measured_siblings(device):
+            with suppress(EstimatorError):  # reported where that device is the target
+                rows = read_measurements(other, alone=alone)[0]
+                siblings.append(MeasuredDevice(with_measured(other, rows), rows))
+        return siblings
+
+    return read
 
 
 def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequence[DeviceSpec]) -> Side | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from estimator.core.conv_shape import is_depthwise
 from estimator.core.interval import Z
 from estimator.core.notes import Note, with_code
 from estimator.core.schema import MATRIX, MODELLED, STREAMING
-from estimator.core.types import ITEMSIZE, DeviceSpec, MeasuredDevice, Sourced
+from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import LANES, TYPICAL_YEAR, peak_of_op, states_unit_rate, unit_clock
@@ -20,7 +19,6 @@ from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
 from estimator.model.proportional import has_rates, path_class
-from estimator.model.resemblance import nearest_first
 
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
 OPS_NAMED = 5  # in a sentence; the others are counted
@@ -31,16 +29,12 @@ def assumptions(
     target: DeviceSpec,
     measurements: pd.DataFrame,
     source: DeviceSpec | None = None,
-    siblings: Sequence[MeasuredDevice] = (),
 ) -> tuple[Note, ...]:
-    """Notes on the unverified specifications, measurements, coefficients and source times behind a PREDICTION.
-
-    ``siblings``: the measured devices of the target's architecture that the prediction could use.
-    """
+    """Notes on the unverified specifications, measurements, coefficients and source times behind a PREDICTION."""
     return (
         *_specification_notes(ops, target),
         *_measurement_notes(ops, target, measurements),
-        *_resemblance_notes(ops, MeasuredDevice(target, measurements), siblings, source),
+        *_resemblance_notes(ops, target),
         *_coefficient_notes(ops, target),
         *_cache_notes(ops, target),
         *_power_notes(ops, target),
@@ -104,25 +98,12 @@ def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.D
         yield from with_code("device-note", (f"{target.name}: {note}" for note in target.notes))
 
 
-def _resemblance_notes(
-    ops: pd.DataFrame, own: MeasuredDevice, siblings: Sequence[MeasuredDevice], source: DeviceSpec | None
-) -> Iterator[Note]:
-    """Notes on products that follow those of another device or format; none where the profile is of such a device."""
-    products = ops[ops["op_class"].eq("gemm") & ops["method"].isin(MODELLED)]
-    transferred = source is not None and source.family == own.device.family
-    for precision in products["precision"].dropna().unique():
-        others = [] if _has_products(own, precision) else nearest_first(own, siblings, precision)
-        for weight, there, format_ in islice((each for each in others if _has_products(*each[1:])), 1):
-            if there is own or not transferred:
-                whose = "its own" if there is own else f"those of {there.device.name}, of its architecture,"
-                text = f"{own.device.name}: no products in {precision} were measured; {whose} in {format_} correct the "
-                text += f"model with a weight of {percent(weight)}"
-                yield Note("measurements-resembling", text, own.device.name)
-
-
-def _has_products(measured: MeasuredDevice, precision: str) -> bool:
-    rows = measured.measurements
-    return bool((rows["op_class"].eq("gemm") & rows["precision"].eq(precision)).any())
+def _resemblance_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
+    """Notes on products that follow those of another device, or in another format."""
+    products = ops.loc[ops["method"].isin(MODELLED) & ops["resembling"].notna(), ["precision", "resembling"]]
+    for precision, whose in products.drop_duplicates().itertuples(index=False, name=None):
+        text = f"{target.name}: no products in {precision} were measured; they follow those measured on {whose}"
+        yield Note("measurements-resembling", text, target.name)
 
 
 def _without_spread(measurements: pd.DataFrame, corrected: pd.DataFrame) -> int:

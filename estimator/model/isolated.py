@@ -22,7 +22,7 @@ from estimator.model.kernels.kernel_model import KernelInputs, KernelModel, call
 from estimator.model.kernels.registry import KERNEL_MODELS, correcting_rows, models_of
 from estimator.model.measured_rows import ENDS
 from estimator.model.measured_times import measured_times
-from estimator.model.resemblance import nearest_first
+from estimator.model.resemblance import Siblings, nearest_first
 
 MIN_LAUNCHES = 3.0  # times its launches that a measured op must be busy
 MIN_LAUNCHES_SAME_LIBRARY = 0.3  # the same where one library timed ops and launches
@@ -37,7 +37,7 @@ class DeviceOps:
     work: pd.DataFrame
     device: DeviceSpec
     tables: Mapping[str, pd.DataFrame]
-    siblings: tuple[MeasuredDevice, ...] = ()  # with one row per shape too
+    siblings: Siblings = tuple  # with one row per shape too; asked for where products were not measured
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class KernelEstimate:
     log_std: Floats  # standard deviation of the logarithm of the time
     loadings: Floats  # ops × AXES
     method: Names
+    resembling: Names  # whose measured ops correct the model where its own were not measured, in words; or empty
 
 
 def isolated_time(ops: DeviceOps, cache: str = "warm") -> tuple[KernelEstimate, Floats]:
@@ -88,7 +89,12 @@ def estimate_kernels(ops: DeviceOps, cache: str = "warm", *, isolated: bool = Fa
 
 def _empty(count: int) -> KernelEstimate:
     texts, numbers = np.full(count, "", dtype=object), np.full(count, np.nan)
-    defaults = {"model": texts, "method": texts, "loadings": np.full((count, AXES), np.nan, dtype=np.float32)}
+    defaults = {
+        "model": texts,
+        "method": texts,
+        "resembling": texts,
+        "loadings": np.full((count, AXES), np.nan, dtype=np.float32),
+    }
     return KernelEstimate(
         **{field: defaults.get(field, numbers).copy() for field in KernelEstimate.__dataclass_fields__}
     )
@@ -110,21 +116,20 @@ class _Evidence:
     model_name: str
     residuals: Residuals
     weight: float = 1.0
+    resembling: str = ""
 
 
-def _evidence_of(
-    model_name: str, precision: str, measured: _MeasuredTable, siblings: tuple[MeasuredDevice, ...]
-) -> _Evidence:
+def _evidence_of(model_name: str, precision: str, measured: _MeasuredTable, siblings: Siblings) -> _Evidence:
     """The evidence of the device's own ops; where there is none, that of measured ops that resemble them most."""
     own = _Evidence(*_residuals_of(model_name, precision, measured))
     model = KERNEL_MODELS[own.model_name]
     if model.by_resemblance and not len(own.residuals.log_residual):
         here = MeasuredDevice(measured.device, measured.table)
-        for weight, there, format_ in nearest_first(here, siblings, precision):
-            table = _MeasuredTable(there.measurements, there.device, measured.isolated)
-            residuals_there = _own_residuals(model, format_, table)
+        for each in nearest_first(here, siblings(), precision):
+            table = _MeasuredTable(each.measured.measurements, each.measured.device, measured.isolated)
+            residuals_there = _own_residuals(model, each.precision, table)
             if len(residuals_there.log_residual):
-                return _Evidence(own.model_name, residuals_there, weight)
+                return _Evidence(own.model_name, residuals_there, each.weight, str(each))
     return own
 
 
@@ -225,12 +230,16 @@ def _estimate(inputs: KernelInputs, evidence: _Evidence, isolated: bool) -> Kern
         start_share=np.broadcast_to(busy.start_share, calls.shape),
         log_std=correction.std,
         loadings=correction.loadings,
-        method=_method(correction),
+        method=_method(correction, is_own=not evidence.resembling),
+        resembling=np.full(len(calls), evidence.resembling, dtype=object),
     )
 
 
-def _method(correction: Correction) -> Names:
-    """The method by the explained share of variance: interpolated, where it exceeds that of all shapes."""
-    is_interpolated = correction.explained_share > correction.common_share + MIN_EXPLAINED
+def _method(correction: Correction, *, is_own: bool) -> Names:
+    """The method by the explained share of variance: interpolated, where it exceeds that of all shapes.
+
+    ``is_own``: whether the device's own ops explain it; others only scale.
+    """
+    is_interpolated = is_own & (correction.explained_share > correction.common_share + MIN_EXPLAINED)
     is_scaled = correction.explained_share > MIN_EXPLAINED
     return first_met([is_interpolated, is_scaled], ["interpolated", "scaled"], "roofline")

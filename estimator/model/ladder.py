@@ -7,7 +7,7 @@ and input ops keep the source's time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from estimator.model.kernels.registry import KERNEL_MODELS, models_of
 from estimator.model.measured_rows import (
     applicable_rows,
     one_row_per_shape,
+    products_in_other_format,
     rows_for_ops,
     rows_of_common_libraries,
     use_fastest_repeats,
@@ -42,6 +43,7 @@ from estimator.model.proportional import (
     ratios_by_class,
 )
 from estimator.model.recorded_messages import are_messages, unsized_times, waits
+from estimator.model.resemblance import Siblings
 from estimator.model.step_factor import StepEstimate, estimate_in_step, has_common_kernels
 
 CACHES = ("warm", "cold")
@@ -68,7 +70,7 @@ class TargetDevice:
 
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
-    siblings: tuple[MeasuredDevice, ...] = ()  # measured devices of its architecture
+    siblings: Siblings = tuple  # measured devices of its architecture
     same_setting: bool = False  # the profile was taken on it in this precision: its times are the answer
 
 
@@ -248,8 +250,10 @@ def _estimate_step(
     if table.empty and source.device is not None and has_common_kernels(source.device, target.device):
         tables = dict.fromkeys(CACHES, table)
         on_source = DeviceOps(_profiled_work(work, source), source.device, tables)
-        is_sibling = source.device.family == target.device.family  # its own times in the step tell more
-        siblings = () if is_sibling else _siblings_for_ops(target, work, cache)
+        profiled = _profiled_work(work, source)
+        # where the source is a sibling, its own times in the step tell more of kernels in the same format
+        known = profiled["precision"].dropna() if source.device.family == target.device.family else ()
+        siblings = _siblings_for_ops(target, work, cache, known)
         on_target = DeviceOps(work, target.device, tables, siblings)
         return estimate_in_step(on_source, on_target, by_models=True), table
     siblings = _siblings_for_ops(target, work, cache)
@@ -259,14 +263,18 @@ def _estimate_step(
 
 def _table_for_ops(measurements: pd.DataFrame, work: pd.DataFrame, cache: str) -> pd.DataFrame:
     """The measured rows for the ops of WORK in a cache state, one per shape."""
-    return one_row_per_shape(applicable_rows(rows_for_ops(measurements, work), cache))
+    rows = pd.concat([rows_for_ops(measurements, work), products_in_other_format(measurements, work)])
+    return one_row_per_shape(applicable_rows(rows, cache))
 
 
-def _siblings_for_ops(target: TargetDevice, work: pd.DataFrame, cache: str) -> tuple[MeasuredDevice, ...]:
-    """The target's siblings with their rows for the ops of WORK, one per shape."""
-    return tuple(
-        replace(sibling, measurements=_table_for_ops(sibling.measurements, work, cache)) for sibling in target.siblings
-    )
+def _siblings_for_ops(target: TargetDevice, work: pd.DataFrame, cache: str, known: Iterable[str] = ()) -> Siblings:
+    """The target's siblings with their rows for the ops of WORK, one per shape; none in the ``known`` formats."""
+
+    def read() -> list[MeasuredDevice]:
+        tables = [(each, each.measurements[~each.measurements["precision"].isin(known)]) for each in target.siblings()]
+        return [replace(each, measurements=_table_for_ops(rows, work, cache)) for each, rows in tables]
+
+    return read
 
 
 def _common_library_ops(

@@ -17,13 +17,17 @@ ENDS = ("time_low_s", "time_s", "time_high_s")
 
 def rows_for_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured rows of the op classes and precisions of WORK, of all memory-bound classes but pools, and of
-    collectives, whose time goes by their bytes alone; of products also those in the other 16-bit format.
+    collectives, whose time goes by their bytes alone.
     """
-    precisions = set(work["precision"].dropna())
-    is_of_class, is_product = measurements["op_class"].isin(work["op_class"]), measurements["op_class"].eq("gemm")
-    in_other_format = measurements["precision"].isin({OTHER_FORMAT[name] for name in precisions & OTHER_FORMAT.keys()})
-    is_same_kind = is_of_class & (measurements["precision"].isin(precisions) | is_product & in_other_format)
+    is_same_kind = measurements["op_class"].isin(work["op_class"]) & measurements["precision"].isin(work["precision"])
     return measurements[is_same_kind | measurements["op_class"].isin((*UNPOOLED, "collective"))]
+
+
+def products_in_other_format(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
+    """The measured products in the other 16-bit format, for those of WORK."""
+    asked = set(work.loc[work["op_class"] == "gemm", "precision"].dropna()) & OTHER_FORMAT.keys()
+    others = {OTHER_FORMAT[name] for name in asked} - asked
+    return measurements[measurements["op_class"].eq("gemm") & measurements["precision"].isin(others)]
 
 
 def rows_of_common_libraries(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -7,18 +7,20 @@ Tensor units multiply fp16 and bf16 at one rate, in kernels of one kind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from estimator.core.types import DeviceSpec, MeasuredDevice
+from estimator.core.units import percent
 from estimator.model.hardware import number, peak_of_op
 
 SAME = 0.8  # correlation of residuals of two devices of the same numbers; by eye, from tests/published/test_siblings.py
 UNKNOWN = 0.4  # logarithm of the ratio of two numbers where a file lacks one; assumed
-MIN_WEIGHT = 0.3  # of measurements that are used; assumed
+MIN_WEIGHT = 0.1  # of measurements that are used; assumed
 OTHER_FORMAT = {"fp16": "bf16", "bf16": "fp16"}
+Siblings = Callable[[], Sequence[MeasuredDevice]]  # measured devices of an architecture, read where they are asked for
 
 
 class Resembling(NamedTuple):
@@ -27,6 +29,9 @@ class Resembling(NamedTuple):
     weight: float
     measured: MeasuredDevice
     precision: str
+
+    def __str__(self) -> str:
+        return f"{self.measured.device.name} in {self.precision}, with a weight of {percent(self.weight)}"
 
 
 def resemblance(one: DeviceSpec, precision: str, other: DeviceSpec, other_precision: str) -> float:

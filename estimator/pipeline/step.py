@@ -211,7 +211,7 @@ def _notes(
         *unknown_source(ran, plan, devices.source, devices.source_candidates, needed=needed),
         *with_code("profile", profile.warnings),
         *coverage_notes(profile),
-        *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device, devices.target.siblings),
+        *assumptions(prediction.ops, device, predicted.evidence, predicted.source_device),
         *predicted.pass_notes,
         *of_memory,
         *scenario.notes,

@@ -47,7 +47,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     target = with_measured(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")
     work = _work(table, workload, path)
-    siblings = () if plan.measurements else siblings_of(target, measurements, alone=True)
+    siblings = tuple if plan.measurements else siblings_of(target, alone=True)
     predict = partial(predict_ops, target=TargetDevice(target, measurements, siblings), plan=plan)
     for first in _rows_without_peak(work, target)[:1]:
         with within(f"{path}: row {first + 1}"):
@@ -58,7 +58,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     about_device = *sentences(announcements(target)), *target_warnings(plan.target, target)
     missing = _notes_on_missing_columns(table[rows["time_s"].isna()], path)
     notes = *_notes_on_unread_columns(cells, path), *missing, *about_device, *impossible
-    return rows, (*notes, *sentences(assumptions(predicted, target, measurements, siblings=siblings)))
+    return rows, (*notes, *sentences(assumptions(predicted, target, measurements)))
 
 
 def _work(table: pd.DataFrame, workload: Workload, path: Path) -> pd.DataFrame:

@@ -8,8 +8,9 @@ import pytest
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.types import DeviceNumbers, Profile, RunPlan
+from estimator.devices import load_device
 from estimator.devices.recorded import recorded_devices
-from estimator.devices.sides import Side, load_source, load_target, unknown_source
+from estimator.devices.sides import Side, load_source, load_target, siblings_of, unknown_source
 from tests.conftest import make_device
 from tests.profiles.layers.models import profile as layers_profile
 
@@ -145,30 +146,31 @@ def test_a_source_of_layers_of_which_nothing_ran_is_said_to_be_unused() -> None:
 
 
 PRODUCTS = "op_class,precision,m,n,k,time_s,library\ngemm,fp32,1024,1024,1024,0.01,toy 1.0\n"
-OF_TOY = DEVICE + "architecture: toy\n"
 
 
 @pytest.fixture
 def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A user's library: two devices of one architecture, of which the first was measured, and one of another."""
+    """A user's library: two devices of one architecture, of which the first was measured, and measured others."""
     monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
     folder = tmp_path / "devices"
     (folder / "measurements").mkdir(parents=True)
-    for name, text in {"first": OF_TOY, "second": OF_TOY, "other": DEVICE + "architecture: toys\n"}.items():
-        (folder / f"{name}.yaml").write_text(text.format(name=name))
-    (folder / "measurements" / "first.torch.csv").write_text(PRODUCTS)
+    architectures = {"first": "toy", "second": "Toy", "third": "toys", "fourth": ""}
+    for name, architecture in architectures.items():
+        (folder / f"{name}.yaml").write_text(DEVICE.format(name=name) + f"architecture: '{architecture}'\n")
+    for table in ("first.torch", "third", "fourth"):
+        (folder / "measurements" / f"{table}.csv").write_text(PRODUCTS)
     return folder
 
 
 def siblings(name: str, table: str | None = None) -> list[str]:
-    return [each.device.name for each in load_target(RunPlan(name, measurements=table)).siblings]
+    return [each.device.name for each in load_target(RunPlan(name, measurements=table)).siblings()]
 
 
 def test_a_target_has_the_measured_devices_of_its_architecture(family: Path) -> None:
     assert siblings("second") == ["first"]
     assert siblings("first") == []
-    assert siblings("other") == []
-    assert len(load_target(RunPlan("second")).siblings[0].measurements) == 1
+    assert siblings("third") == siblings("fourth") == []
+    assert len(load_target(RunPlan("second")).siblings()[0].measurements) == 1
 
 
 def test_measurements_that_a_user_gives_leave_no_place_to_siblings(family: Path, tmp_path: Path) -> None:
@@ -180,3 +182,13 @@ def test_measurements_that_a_user_gives_leave_no_place_to_siblings(family: Path,
 def test_a_broken_table_of_a_sibling_stops_no_other_device(family: Path) -> None:
     (family / "measurements" / "first.torch.csv").write_text(PRODUCTS.replace("0.01", "never"))
     assert siblings("second") == []
+
+
+def test_tables_of_loops_or_of_a_framework_stand_for_a_sibling() -> None:
+    device = load_device("p100-sxm2-16gb")
+    loops, framework = (siblings_of(device, alone=alone)()[0].measurements for alone in (True, False))
+    libraries = [
+        set(rows.loc[rows["op_class"].eq("gemm") & rows["precision"].eq("fp32"), "library"])
+        for rows in (loops, framework)
+    ]
+    assert libraries[1] == {"torch, eager"} != libraries[0]

@@ -5,14 +5,15 @@ import pytest
 
 from estimator.core.notes import Note
 from estimator.core.types import DeviceSpec, MeasuredDevice, Workload
+from estimator.model import SourceRun, TargetDevice, predict
 from estimator.model.assumptions import assumptions, specifications
 from estimator.work import count_work
 from tests.conftest import make_device, make_ops
-from tests.model.toy import ROW, SHAPE, predict_on, table
+from tests.model.toy import PLAN, ROW, SHAPE, predict_on, table
 
 TOY = Workload(name="toy", precision="fp32")
 Row = dict[str, object]
-LIKENESS = (("like", "240 W"), ("unlike", "400 W"))
+SIBLINGS = (("launches", "250 W", (4, 4, 4, "n", "t", 5e-6)), ("like", "240 W", ROW), ("unlike", "400 W", ROW))
 
 
 def test_sources_of_measurements_are_those_of_the_ops_precision() -> None:
@@ -192,12 +193,13 @@ def test_the_targets_rates_are_specifications_behind_a_proportional_time() -> No
 
 
 def test_products_that_follow_those_of_another_device_are_noted() -> None:
-    device = make_device(architecture="toy", power_limit="250 W")
-    ops = predict_on(count_work(make_ops(PRODUCT), TOY).work, device, table()).ops
-    like, unlike = (MeasuredDevice(make_device(name=name, power_limit=p), table(ROW)) for name, p in LIKENESS)
-    codes = {note.code: note.text for note in assumptions(ops, device, table(), siblings=(unlike, like))}
-    assert "those of like, of its architecture, in fp32 correct" in codes["measurements-resembling"]
-    own = make_device(name="source", architecture="toy")
-    for siblings, source in (((), None), ((like,), own)):
-        notes = assumptions(ops, device, table(), source, siblings)
-        assert not any(note.code == "measurements-resembling" for note in notes)
+    device, work = make_device(power_limit="250 W"), count_work(make_ops(PRODUCT), TOY).work
+    siblings = [MeasuredDevice(make_device(name=name, power_limit=power), table(row)) for name, power, row in SIBLINGS]
+    ops = predict(work, SourceRun(), TargetDevice(device, table(), lambda: siblings), PLAN).ops
+    (text,) = [note.text for note in assumptions(ops, device, table()) if note.code == "measurements-resembling"]
+    assert (
+        text
+        == "toy: no products in fp32 were measured; they follow those measured on like in fp32, with a weight of 77 %"
+    )
+    unlike = predict_on(work, device, table()).ops
+    assert not any(note.code == "measurements-resembling" for note in assumptions(unlike, device, table()))

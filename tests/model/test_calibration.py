@@ -200,3 +200,5 @@ def test_a_device_that_is_only_like_the_measured_one_is_corrected_in_part() -> N
     assert part.std**2 == pytest.approx(prior - 0.25 * (prior - whole.std**2))
     assert part.explained_share == pytest.approx(0.25 * whole.explained_share)
     assert np.linalg.norm(part.loadings, axis=1) == pytest.approx(part.std)
+    like_prior = part.loadings[1] @ nothing.loadings[1] / (part.std[1] * nothing.std[1])
+    assert like_prior > 1.01 * whole.loadings[1] @ nothing.loadings[1] / (whole.std[1] * nothing.std[1])

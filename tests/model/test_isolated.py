@@ -53,11 +53,14 @@ def test_interpolated_times_never_beat_the_roofline() -> None:
     assert found["target_time_s"] == pytest.approx(5e-6 + 2 * 1028 * 512 * 2048 / 10e12)
 
 
+PEAKS = dict.fromkeys(("fp32", "fp16", "bf16"), "10 TFLOP/s")
+SIBLING = make_device(name="sibling", peak=dict.fromkeys(PEAKS, "12 TFLOP/s"))
+
+
 def predict_beside(sibling: pd.DataFrame, own: pd.DataFrame, precision: str = "fp32") -> pd.Series:
     """PREDICTION of a product, where a device of the architecture measured these rows."""
     work = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work.assign(precision=precision)
-    device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "10 TFLOP/s", "bf16": "10 TFLOP/s"})
-    target = TargetDevice(device, own, (MeasuredDevice(make_device(name="sibling"), sibling),))
+    target = TargetDevice(make_device(peak=PEAKS), own, lambda: [MeasuredDevice(SIBLING, sibling)])
     return predict(work, SourceRun(), target, RunPlan("toy", draws=10)).ops.iloc[0]
 
 
@@ -71,6 +74,14 @@ def test_measured_products_of_a_sibling_correct_the_model_in_part() -> None:
     assert 1.2 < sibling["target_time_s"] / modelled["target_time_s"] < 1.9
     assert sibling["method"] == "scaled"
     assert own["high_s"] / own["low_s"] < sibling["high_s"] / sibling["low_s"] < modelled["high_s"] / modelled["low_s"]
+
+
+def test_a_sibling_that_does_what_its_own_model_predicts_corrects_nothing() -> None:
+    work = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
+    as_modelled = predict_on(work, SIBLING, table()).ops["target_time_s"].item()
+    modelled, sibling = (predict_beside(rows, table()) for rows in (table(), table((*SLOW[:-1], as_modelled))))
+    assert sibling["target_time_s"] == pytest.approx(modelled["target_time_s"], rel=1e-3)
+    assert sibling["resembling"] == "sibling in fp32, with a weight of 45 %"
 
 
 def test_own_products_come_before_those_of_a_sibling() -> None:

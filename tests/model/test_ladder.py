@@ -11,7 +11,7 @@ from estimator.model import SourceRun, TargetDevice, predict
 from estimator.work import count_work
 from estimator.work.training_array import fuse_trainings
 from tests.conftest import make_device, make_measurements, make_ops
-from tests.model.toy import NEAR, ROW, SLOW, activated, activation_tables, pool, predict_on, table
+from tests.model.toy import NEAR, PLAN, ROW, SLOW, activated, activation_tables, pool, predict_on, table
 
 
 def test_on_a_target_measured_like_the_source_an_op_takes_its_own_time() -> None:
@@ -195,16 +195,23 @@ def test_a_target_without_the_precision_of_a_product_is_refused(supported: bool,
 GPU = {"compute_unit": "SM", "compute_units": 80, "vendor": "toy"}
 
 
-@pytest.mark.parametrize(("architecture", "by_sibling"), [("other", True), ("toy", False)])
-def test_the_sources_own_times_come_before_those_of_a_sibling(architecture: str, by_sibling: bool) -> None:
-    """Where the profile was taken on the target's architecture, its times show what the same kernels take."""
-    work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-3, **NEAR}), Workload(name="toy")).work
-    source, target = (make_device(name=name, architecture=name, **GPU) for name in (architecture, "toy"))
-    sibling = MeasuredDevice(target.model_copy(update={"name": "sibling"}), table(SLOW))
+@pytest.mark.parametrize(
+    ("architecture", "precision", "by_sibling"),
+    [("other", "fp32", True), ("toy", "fp32", False), ("toy", "fp16", True)],
+)
+def test_the_sources_own_times_come_before_those_of_a_sibling(
+    architecture: str, precision: str, by_sibling: bool
+) -> None:
+    """Where the profile was taken on the target's architecture, its times show what kernels in its format take."""
+    profiled = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-3, **NEAR}), Workload(name="toy")).work
+    work = profiled.assign(precision=precision)
+    device = {**GPU, "peak": {"fp32": "10 TFLOP/s", "fp16": "10 TFLOP/s"}}
+    source, target = (make_device(name=name, architecture=name, **device) for name in (architecture, "toy"))
+    rows = table(SLOW).assign(precision=precision)
+    sibling = MeasuredDevice(target.model_copy(update={"name": "sibling"}), rows)
     alone, beside = (
-        predict(work, SourceRun(source), TargetDevice(target, table(), siblings), RunPlan("toy", draws=10)).ops
-        for siblings in ((), (sibling,))
+        predict(work, SourceRun(source, None, profiled), TargetDevice(target, table(), read), PLAN).ops
+        for read in (tuple, lambda: [sibling])
     )
-    assert list(alone["method"]) == list(beside["method"]) == ["transferred"]
     assert bool((beside["target_time_s"] > 1.1 * alone["target_time_s"]).all()) == by_sibling
     assert by_sibling or beside.equals(alone)

@@ -9,7 +9,7 @@ from estimator.model.measured_rows import (
     ENDS,
     applicable_rows,
     one_row_per_shape,
-    rows_for_ops,
+    products_in_other_format,
     rows_of_common_libraries,
 )
 from estimator.work import count_work
@@ -120,9 +120,12 @@ def test_a_single_row_is_no_surer_than_one_of_several_is() -> None:
     assert [alone[end] for end in ENDS] == pytest.approx([8e-4, 1e-3, 1.1e-3])
 
 
-def test_products_in_the_other_16_bit_format_are_rows_for_products_alone() -> None:
-    rows = [{"op_class": name, "precision": "bf16", "time_s": 1e-3} for name in ("gemm", "convolution")]
-    measured = make_measurements(rows)
+def test_products_in_the_other_16_bit_format_are_those_not_asked_for() -> None:
+    measured = make_measurements(
+        [{"op_class": name, "precision": "bf16", "time_s": 1e-3} for name in ("gemm", "convolution")]
+    )
     work = pd.DataFrame({"op_class": ["gemm", "convolution"], "precision": ["fp16", "fp16"]})
-    assert list(rows_for_ops(measured, work)["op_class"]) == ["gemm"]
-    assert rows_for_ops(measured, work.assign(precision="fp32")).empty
+    assert list(products_in_other_format(measured, work)["op_class"]) == ["gemm"]
+    both = pd.concat([work, work.assign(precision="bf16")])
+    for asked in (work.assign(precision="fp32"), both, work[work["op_class"] == "convolution"]):
+        assert products_in_other_format(measured, asked).empty

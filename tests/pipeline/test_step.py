@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from pathlib import Path
 
 import pytest
 from pandas.testing import assert_frame_equal
@@ -178,3 +179,17 @@ def test_layers_take_longer_with_each_that_is_added() -> None:
     built = estimate(layers_profile(micro_batch=64), plan)
     asked = estimate(layers_profile(), dataclasses.replace(plan, batch=64))
     assert asked.step.total[0] == built.step.total[0]
+
+
+def test_products_measured_on_a_device_of_the_architecture_count(tmp_path: Path) -> None:
+    plan = RunPlan("mi325x", precision="bf16", draws=5)
+    followed = [
+        said for said in estimate(read_profile("p1b3"), plan).assumptions if "they follow those measured" in said
+    ]
+    assert [said.partition(" with")[0] for said in followed] == [
+        "mi325x: no products in bf16 were measured; they follow those measured on mi300x in bf16,"
+    ]
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text("op_class,precision,time_s\n")
+    alone = estimate(read_profile("p1b3"), dataclasses.replace(plan, measurements=str(nothing)))
+    assert not any("they follow those measured" in said for said in alone.assumptions)

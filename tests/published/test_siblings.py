@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.schema import MEASUREMENTS
-from estimator.core.types import MeasuredDevice, RunPlan
+from estimator.core.types import RunPlan
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
 from estimator.devices.sides import siblings_of
 from estimator.model import TargetDevice
 from estimator.model.prediction import predict_ops
+from estimator.model.resemblance import Siblings
 from tests.published.specifications import NONE, counted
 
 DEVICES = ("m40-12gb", "titan-x-maxwell", "gtx-1080-ti", "titan-x-pascal", "p4", "v100-pcie-32gb", "v100-sxm2-16gb")
@@ -27,7 +28,7 @@ def products_of(device: str) -> pd.DataFrame:
     return rows[is_judged & rows["flag"].isna()].reset_index(drop=True)
 
 
-def errors(products: pd.DataFrame, device: str, siblings: tuple[MeasuredDevice, ...]) -> tuple[float, float]:
+def errors(products: pd.DataFrame, device: str, siblings: Siblings) -> tuple[float, float]:
     """The median error of what is predicted, and how many intervals hold."""
     untimed = products[MEASUREMENTS.names()].drop(columns=["time_s", "time_low_s", "time_high_s"])
     work = counted(untimed.assign(op="product", calls=1.0).to_dict("records"))
@@ -40,10 +41,10 @@ def errors(products: pd.DataFrame, device: str, siblings: tuple[MeasuredDevice, 
 def test_products_of_siblings_correct_the_model() -> None:
     medians, shares_held = [], []
     for device in DEVICES:
-        siblings = siblings_of(load_device(device), NONE)
+        siblings = siblings_of(load_device(device))
         for precision, rows in products_of(device).groupby("precision"):
             products = rows.reset_index(drop=True)
-            (before, held_before), (after, held) = (errors(products, device, each) for each in ((), siblings))
+            (before, held_before), (after, held) = (errors(products, device, each) for each in (tuple, siblings))
             print(f"{device} {precision}: {before:.1%} → {after:.1%}; {held_before:.0%} → {held:.0%} of intervals hold")
             medians.append((before, after))
             shares_held.append((held_before, held))

@@ -135,3 +135,13 @@ def test_faults_of_a_table_are_reported(tmp_path: Path, text: str, words: str) -
 def test_a_table_without_rows_is_refused_by_read_shapes(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="the file has no rows"):
         shapes.read_shapes(write(tmp_path, "op_class,precision,m,n,k\n"))
+
+
+def test_products_measured_on_a_device_of_the_architecture_count(tmp_path: Path) -> None:
+    table = write(tmp_path, "op_class,precision,m,n,k\ngemm,bf16,8192,8192,8192\n")
+    (on_mi300x, _), (on_mi325x, assumptions) = (
+        shapes.predict_shapes(table, RunPlan(name)) for name in ("mi300x", "mi325x")
+    )
+    assert list(on_mi325x["method"]) == ["scaled"]
+    assert on_mi325x["low_s"].item() < on_mi300x["time_s"].item() < on_mi325x["high_s"].item()
+    assert any("follow those measured on mi300x in bf16" in sentence for sentence in assumptions)

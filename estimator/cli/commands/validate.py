@@ -15,7 +15,7 @@ Example: estimator validate --data public --problem power
 """
 DATA_HELP = (
     "Folder of public data sets (deepbench, neusight, aiconfigurator, vidur, scaling, power): judge all again, with "
-    "extra 'fit'. It takes minutes: about 8 for all problems on two cores, less with --quick."
+    "extra 'fit'. All problems take about 40 minutes on two cores, less with --quick."
 )
 
 

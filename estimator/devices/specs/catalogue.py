@@ -78,13 +78,13 @@ def measured_siblings(device: DeviceSpec) -> Iterator[DeviceSpec]:
     """Yield other devices of the library of the same architecture that have tables of measurements, by name."""
     if not device.architecture:
         return
-    word, paths = device.architecture.encode(errors="surrogatepass"), library.names("devices", DEVICE_FILES)
+    paths = library.names("devices", DEVICE_FILES)
     stems = [table.stem for folder in library.folders("devices") for table in folder.glob(MEASURED_FILES)]
     measured = {name for stem in stems for name in (stem, stem.rpartition(".")[0])} & paths.keys()
     for name in sorted(measured - {device.name}):
         with suppress(EstimatorError, OSError):  # reported by its own check
-            other = _read(DeviceSpec, paths[name]) if word in paths[name].read_bytes() else None  # few are parsed
-            if other and other.family == device.family:
+            other = _read(DeviceSpec, paths[name])
+            if other.family.casefold() == device.family.casefold():
                 yield other
 
 
