@@ -78,7 +78,7 @@ def roofline(estimate: Estimate) -> Figure:
         size = 12 + 220 * time / max(float(estimate.prediction.samples[0].sum()), 1e-30)
         rate = group["flop"].to_numpy(dtype=float) / np.where(time > 0, time, 1)
         colour = PART_COLOURS["compute"] if matrix else PART_COLOURS["memory"]
-        axes.scatter(group["intensity"], rate, s=size, color=colour, alpha=0.75, label=label, linewidths=0)
+        _points(axes, group["intensity"].to_numpy(dtype=float), rate, size, colour, label)
     axes.set(xscale="log", yscale="log", xlabel="intensity [FLOP/B]", ylabel="rate [FLOP/s]")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(_power_of_ten)  # matplotlib's own labels are formulas, which take as long as the rest
@@ -92,6 +92,16 @@ def roofline(estimate: Estimate) -> Figure:
     axes.legend(frameon=False, fontsize="small", loc="lower right")
     axes.grid(which="major", alpha=0.25)
     return figure
+
+
+def _points(axes: Axes, x: Floats, y: Floats, area: Floats, colour: str, label: str) -> None:
+    """Points of these areas [pt²], the smallest on top; those of one diameter share their outline in a file."""
+    style: dict[str, Any] = {"marker": "o", "linestyle": "", "color": colour, "alpha": 0.75, "markeredgewidth": 0}
+    axes.plot([], [], label=label, markersize=5, **style)
+    diameters = np.sqrt(area).round()
+    for diameter in np.unique(diameters)[::-1]:
+        alike = diameters == diameter
+        axes.plot(x[alike], y[alike], markersize=diameter, **style)
 
 
 def _power_of_ten(value: float, _: object = None) -> str:

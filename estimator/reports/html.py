@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -167,7 +168,7 @@ def to_svg(figure: Figure, name: str) -> Markup:
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    prefix = anchor(name)
+    prefix = "f" + hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]  # short: each letter uses it
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", svg)
     return Markup(svg)

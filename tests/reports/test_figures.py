@@ -1,5 +1,6 @@
 """Figures of results: what they draw, and that notebooks show them."""
 
+import io
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.transforms import Bbox
 
 from estimator.core.types import Profile, RunPlan
 from estimator.pipeline.step import estimate
+from estimator.profiles import read_profile
 from estimator.reports import figures
 
 
@@ -51,9 +53,17 @@ def test_points_lie_below_the_roofs(p1b3: Profile) -> None:
     bandwidth, peak = found.target.memory_bandwidth, found.target.peak_of("bf16").matrix
     assert bandwidth is not None
     assert peak is not None
-    points = np.vstack([of.get_offsets() for of in axes.collections])
+    points = np.vstack([line.get_xydata() for line in axes.lines if line.get_marker() == "o"])
     assert len(points) > 5
     assert (points[:, 1] <= 1.001 * np.minimum(peak.value, points[:, 0] * bandwidth.value)).all()
+
+
+def test_points_of_one_size_share_their_outline_in_a_file() -> None:
+    found = estimate(read_profile("resnet50"), RunPlan("h100", draws=0))
+    with io.StringIO() as file:
+        figures.roofline(found).savefig(file, format="svg")
+        svg = file.getvalue()
+    assert svg.count("<use") > 3 * svg.count("<path") > 0
 
 
 @pytest.mark.parametrize(
