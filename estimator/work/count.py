@@ -130,6 +130,8 @@ def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:
 def _with_pass_operators(work: pd.DataFrame) -> pd.DataFrame:
     """WORK with the operator of each convolution set by its pass."""
     known = (work["op_class"] == "convolution") & work["pass"].notna()
+    if not known.any():
+        return work
     by_pass = {name: f"convolution{suffix}" for name, suffix in SUFFIXES["convolution"].items()}
     return work.assign(operator=work["operator"].mask(known, work["pass"].map(by_pass)))
 
@@ -193,6 +195,8 @@ def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
 
 def _count_products(work: pd.DataFrame) -> pd.DataFrame:
     rows = (work["op_class"] == "gemm") & complete(work, SHAPED_BY["gemm"])
+    if not rows.any():
+        return work
     batch, m, n, k = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
     flop = physics.gemm_flop(batch, m, n, k)
     bytes_ = physics.gemm_bytes(batch, m, n, k, itemsizes(work["precision"]))
@@ -253,6 +257,8 @@ def _count_copies(work: pd.DataFrame) -> pd.DataFrame:
     """WORK with counted copies and fills of device memory, whose bytes profilers report; a copy moves them twice."""
     copies, fills = (work["operator"].eq(name).fillna(False) for name in ("memcpy", "memset"))
     rows = (copies | fills) & work["reported_bytes"].notna()
+    if not rows.any():
+        return work
     calls = work["calls"].fillna(1.0).replace(0.0, np.nan)
     bytes_ = (work["reported_bytes"] / calls * np.where(copies, 2.0, 1.0)).to_numpy(dtype=float)
     return _fill(work, rows & calls.notna(), np.zeros(len(work)), bytes_, "reported")
@@ -278,6 +284,8 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     """
     untimed = (work["phase"] == "optimizer") & (work["time_s"] == 0)
     is_open = (work["work_source"] == "none") & work["shapes"].isna() & (untimed | (work["time_s"] > 0))
+    if not is_open.any():
+        return work
     open_rows = work.loc[is_open, ["op_type", "precision", "time_s"]]
     times = open_rows.groupby("op_type")["time_s"]
     shares = (open_rows["time_s"] / times.transform("sum")).fillna(1.0 / times.transform("size"))

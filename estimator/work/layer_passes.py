@@ -69,7 +69,10 @@ def complete_layers(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]
 
 def _passes(work: pd.DataFrame) -> Iterator[tuple[int, _Pass]]:
     """Yield the convolutions of TensorFlow's executor that state no dimensions, each with its row."""
-    rows = (work["op_class"] == "convolution") & work["conv_n"].isna() & runs_in_executor(work)
+    rows = (work["op_class"] == "convolution") & work["conv_n"].isna()
+    if not rows.any():
+        return
+    rows &= runs_in_executor(work)
     table = work.loc[rows, ["op", "op_type", "shapes", "output_shapes", "attributes"]].fillna("")
     merged = _scopes_of_one_layer(table["op"].tolist())
     for row, op, op_type, shapes, outputs, text in table.itertuples(name=None):

@@ -37,7 +37,10 @@ def slices_of(work: pd.DataFrame) -> pd.Series:
 
 def _slices_batch(work: pd.DataFrame, batch: int) -> Flags:
     """Which ops take a slice of unknown size from a tensor of known sizes that begins with the batch."""
-    slices = work[work["operator"].eq("slice").fillna(False)]
+    is_slice = np.asarray(work["operator"].eq("slice").fillna(False), dtype=bool)
+    if not is_slice.any():
+        return is_slice
+    slices = work[is_slice]
     begins = slices["shapes"].str.match(rf"{batch}(?!\d)").fillna(False)
     result = slices["output_shapes"].str.match(r"-1(?![^;x])").fillna(False)
     return np.asarray(work.index.isin(slices.index[begins & result & ~_holds(slices, TEXTS[:1])]))

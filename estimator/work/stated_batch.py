@@ -20,10 +20,9 @@ def contradiction(work: pd.DataFrame, workload: Workload) -> str:
     It can where a size is a multiple of the batch. With convolutions and pools, it is their number of images, or the
     first size of what they read: XLA writes gradients of weights as convolutions of other images.
     """
-    of_images = work[work["conv_n"].notna()]
-    batch, images = workload.batch_size, {int(size) for size in of_images["conv_n"].unique()}
-    first = {int(size) for size in of_images["shapes"].str.extract(r"^(-?\d+)", expand=False).dropna().unique()}
-    sizes = images | first or _sizes(work)
+    has_images = work["conv_n"].notna()
+    batch, images = workload.batch_size, {int(size) for size in work["conv_n"][has_images].unique()}
+    sizes = images | _first_sizes(work["shapes"][has_images]) if images else _sizes(work)
     if batch is None or not sizes or any(size == NAMED or (size > 0 and size % batch == 0) for size in sizes):
         return ""
     if not images:
@@ -37,6 +36,11 @@ def contradicted_batch(work: pd.DataFrame, workload: Workload) -> tuple[Note, ..
     found = contradiction(work, workload)
     text = f"{found}: correct it, unless a step adds up the gradients of several smaller batches"
     return (Note("batch-contradicted", text),) if found else ()
+
+
+def _first_sizes(shapes: pd.Series) -> set[int]:
+    """The first size of each cell of shapes."""
+    return {int(found.group()) for text in shapes.dropna().unique() if (found := re.match(r"-?\d+", text))}
 
 
 def _sizes(work: pd.DataFrame) -> set[int]:
