@@ -20,6 +20,7 @@ sys.exit(f"looked for garbage {looks() - before} times" if looks() > before + 2 
 """
 
 
+@pytest.mark.slow
 def test_an_estimate_hardly_ever_looks_for_garbage() -> None:
     """By itself Python looks more than 200 times."""
     done = subprocess.run([sys.executable, "-c", ESTIMATE], capture_output=True, text=True, check=False)

@@ -84,6 +84,7 @@ def test_importing_loads_nothing_else() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_estimates_draw_nothing_until_they_are_asked_to() -> None:
     code = (
         "import sys, estimator\n"

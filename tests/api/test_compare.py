@@ -29,6 +29,7 @@ def test_the_table_has_a_row_for_each(result: CompareResult) -> None:
     assert (table["speedup"] * table["step_s"]).to_numpy() == pytest.approx(table["source_step_s"].to_numpy())
 
 
+@pytest.mark.slow
 def test_profiles_come_before_devices() -> None:
     found = compare(["p1b3", "nt3"], ["v100", "a100"], draws=0)
     pairs = [(each.estimate.profile.workload.name, each.estimate.target.vendor) for each in found]

@@ -78,6 +78,7 @@ def test_parts_add_up_to_the_step(result: EstimateResult) -> None:
     assert dict(parts["time_s"]) == pytest.approx(result.document()["components_s"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"), [("p1b3", {}), ("nt3", {"mode": "inference"}), ("gpt2", {"batch": 2}), ("p1b1", {"host": 2.0})]
 )

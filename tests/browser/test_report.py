@@ -32,6 +32,7 @@ def browser() -> None:
         pytest.skip("no Chromium is found")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_shipped_reports(name: str, tmp_path: Path, shipped_study: Callable[[str], StudyResult]) -> None:
     report, _ = write_report(shipped_study(name), tmp_path)
@@ -39,12 +40,14 @@ def test_the_shipped_reports(name: str, tmp_path: Path, shipped_study: Callable[
     assert {path.name for path in tmp_path.glob("*.png")} == {"report-1280.png", "report-400.png"}
 
 
+@pytest.mark.slow
 def test_hostile_names(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(HOSTILE)
     report, _ = write_report(run_study(tmp_path / "study.yaml"), tmp_path)
     assert render.render(report, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_the_renderer_does_complain(tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text("<img src='http://example.invalid/x.png'><p style='width: 3000px'>wide</p>")

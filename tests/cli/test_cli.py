@@ -40,6 +40,7 @@ def test_wrong_usage_is_exit_2(words: tuple[str, ...]) -> None:
     run(*words, code=2)
 
 
+@pytest.mark.slow
 def test_a_process_exits_as_the_function_does() -> None:
     """The other tests call main in their own process."""
     assert "82.5973" in run_process("fom", STUDY).stdout
@@ -102,6 +103,7 @@ NEVER = "rich matplotlib jinja2 pint msgspec python_calamine google.protobuf sci
 WITH_RESULTS = "pandas numpy pydantic yaml estimator.cli.render estimator.reports"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [(["--help"], f"{NEVER} {WITH_RESULTS}"), (["estimate", "p1b3", "--to", "v100"], NEVER)],

@@ -54,6 +54,7 @@ def test_scale_takes_several_numbers_of_devices(written: str) -> None:
     assert [row["devices"] for row in rows] == [1, 8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", ["p1b3 --batch 1 8", "--batch 1 8 p1b3", "--batch 1,8 p1b3", "p1b3 --batch 1 --batch 8"]
 )

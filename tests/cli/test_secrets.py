@@ -64,6 +64,7 @@ def shown(*words: str) -> str:
     return output.stdout + output.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", BROKEN)
 @pytest.mark.parametrize("what", TRACES)
 def test_unknown_keys_of_a_trace_are_never_printed(what: str, how: str, tmp_path: Path) -> None:

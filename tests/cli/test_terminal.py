@@ -75,6 +75,7 @@ def test_texts_fold_between_words(text: str, width: int, lines: list[str]) -> No
     assert terminal.fold(text, width) == lines
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40), st.integers(2, 20))
 def test_no_line_is_wider_than_its_column_and_no_letter_is_lost(text: str, width: int) -> None:
     lines = terminal.fold(terminal.printable(text), width)
@@ -108,6 +109,7 @@ def test_a_terminal_shows_styles(monkeypatch: pytest.MonkeyPatch, term: str, no_
     assert out.getvalue() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("estimate", "p1b3", "--to", "v100"), ("devices", "--help"), ("sweep", "p1b3")])
 @pytest.mark.parametrize("no_colour", ["1", ""])
 def test_no_colour_leaves_no_escape_in_a_terminal(words: tuple[str, ...], no_colour: str) -> None:

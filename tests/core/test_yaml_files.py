@@ -118,6 +118,7 @@ def test_the_first_word_of_a_key_suggests_the_one_that_takes_its_value(tmp_path:
     assert fault.endswith(f"Did you mean {key}?")
 
 
+@pytest.mark.slow
 def test_the_results_of_a_report_are_no_study(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     values = ", ".join(f'"n{i}": {i}' for i in range(yaml_files.MOST_VALUES))

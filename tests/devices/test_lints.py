@@ -401,6 +401,7 @@ def missed_mutations(
         yield f"{data['name']}: {mutation} {at}: {value!r} → {found_faults}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [DIE, MODULE, SYSTEM], ids=lambda data: str(data["name"]))
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_every_mutation_of_a_complete_file_is_found(mutation: str, data: Data) -> None:
@@ -429,6 +430,7 @@ SHIPPED = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(data=st.data())
 def test_mutations_of_shipped_files_are_found(data: st.DataObject) -> None:
@@ -439,6 +441,7 @@ def test_mutations_of_shipped_files_are_found(data: st.DataObject) -> None:
     assert not missed, missed[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(data=st.data(), exponent=st.integers(3, 9), sign=st.sampled_from([1, -1]))
 def test_a_factor_of_a_thousand_in_any_shipped_number_is_found(data: st.DataObject, exponent: int, sign: int) -> None:

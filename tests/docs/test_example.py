@@ -4,6 +4,8 @@ import ast
 import re
 from typing import Any
 
+import pytest
+
 from tests.conftest import ROOT
 
 CELLS = re.compile(r"^```\{code-cell\}\n(.*?)^```$", re.M | re.S)
@@ -27,6 +29,7 @@ def shown(value: object) -> str | bytes:
     return repr(value)
 
 
+@pytest.mark.slow
 def test_every_cell_runs_and_shows_something() -> None:
     names: dict[str, Any] = {}
     outputs = [shown(run(cell, names)) for cell in CELLS.findall(PAGE)]

@@ -85,6 +85,7 @@ def test_the_kept_validation_is_of_the_shipped_problems() -> None:
     assert next(row["rows"] for row in of_all if row["problem"] == "whole") == whole
 
 
+@pytest.mark.slow
 def test_every_kept_run_has_a_row_and_a_place_in_the_plot() -> None:
     runs = accuracy.read_runs()
     assert len(lines(accuracy.runs(), "| `")) == len(runs) >= 9

@@ -34,6 +34,7 @@ def test_no_launch_is_much_of_a_shipped_time(name: str) -> None:
     assert set(rows["op_class"]) <= {"gemm", "convolution", "elementwise"}
 
 
+@pytest.mark.slow
 def test_the_shipped_tables_are_those_that_it_writes(public_data: Callable[[str], Path], tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     framework_measurements.main(public_data("data/neusight").parent, tmp_path)

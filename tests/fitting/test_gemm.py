@@ -37,6 +37,7 @@ def timed(*groups: tuple[str, str], share: float = TRUE.sustained.share) -> pd.D
     return rows.assign(time_s=rows["data_set"].map(LATENCIES) + kernel_times(rows, c))
 
 
+@pytest.mark.slow
 def test_the_fit_finds_what_made_the_times() -> None:
     rows = timed(*itertools.product(LATENCIES, (V100, PASCAL)))
     missed = np.log(kernel_times(rows, fit(rows)) / kernel_times(rows, TRUE))[rows["ideal_s"] > 1e-4]

@@ -177,6 +177,7 @@ def read_dump(dump: str) -> Profile:
     return read_profile(dump)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["h100", *(pytest.param(name, marks=SLOW) for name in ("k20x", "v100", "mi300x"))])
 @pytest.mark.parametrize("dump", DUMPS)
 def test_no_shipped_profile_has_unchanged_device_time_on_an_accelerator(dump: str, target: str) -> None:

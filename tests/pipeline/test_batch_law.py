@@ -30,6 +30,7 @@ def shrinking(name: str, device: str, sizes: tuple[int, ...]) -> list[tuple[int,
     return [(size, before, after) for size, before, after in pairs if after < (1 - ROUNDING) * before]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "device"), [*zip(("p1b3", "p2b1"), DEVICES, strict=True)])
 def test_few_profiles_at_few_batches(name: str, device: str) -> None:
     assert shrinking(name, device, FEW) == []

@@ -7,6 +7,7 @@ from estimator.devices.specs.catalogue import all_systems
 from estimator.pipeline.step import estimate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", sorted({system.device for system in all_systems()}))
 def test_a_step_in_the_frameworks_own_format_is_estimated(device: str, p1b3: Profile) -> None:
     found = estimate(p1b3, RunPlan(device, precision="auto", draws=0))

@@ -97,6 +97,7 @@ def test_the_wider_the_places_of_gradients_the_wider_the_interval(split: str, mo
     assert mids[0] == mids[1] == mids[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["data", "parameter-server"])  # others divide the update
 def test_more_devices_in_an_unknown_network_make_no_step_shorter(split: str) -> None:
     """Of one device a node, of which nothing else is known; the middle, and both ends as nearly as draws tell."""

@@ -52,6 +52,7 @@ def test_stages_hand_their_results_on() -> None:
     assert 0 < found.pass_on_s[0] < found.micro_s[0]
 
 
+@pytest.mark.slow
 def test_of_one_device_it_is_that_of_its_estimate() -> None:
     split, profile = Split(), read_profile("vgg16")
     group = group_of(1, 8, "weak", 32, split)

@@ -56,6 +56,7 @@ def test_buckets_are_there_where_copies_exchange() -> None:
     assert 0 < shared < copies[8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["data", "zero1", "zero2", "zero3", "zero1,tensor=2,pipeline=2", "zero3,micro=2"])
 def test_from_two_copies_on_more_devices_never_hold_more_each(split: str) -> None:
     profile, plan, parts = read_profile("gpt2"), RunPlan("a100-sxm4-80gb", batch=8, draws=0), read_split(split)

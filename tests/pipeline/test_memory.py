@@ -14,6 +14,7 @@ from estimator.profiles.kineto.composed_layers import ATTENTION
 from tests.conftest import make_ops
 
 
+@pytest.mark.slow
 def test_memory_grows_with_the_batch_and_not_with_inference() -> None:
     profile = read_profile("resnet50")
     small, large = (memory(profile, RunPlan("v100", batch=batch, draws=20)) for batch in (8, 64))

@@ -91,6 +91,7 @@ def test_on_its_own_devices_a_profile_has_its_own_step(tmp_path: Path) -> None:
     assert estimate(profile, plan()).step.total[0] == pytest.approx(profile.wall_step_s, rel=0.01)
 
 
+@pytest.mark.slow
 def test_more_devices_never_make_a_step_shorter_and_one_sends_nothing(tmp_path: Path) -> None:
     profile = profiled(tmp_path)
     for target, counts in {"own": (1, 2, 8, 64), "other": (1, 4, 8, 16)}.items():
@@ -119,6 +120,7 @@ def test_another_split_sends_our_own_messages(tmp_path: Path) -> None:
     assert "ranks-replaced" not in {note.code for note in on(profile, 16, split=read_split("fsdp")).notes}
 
 
+@pytest.mark.slow
 def test_sums_of_results_stay_as_they_are(tmp_path: Path) -> None:
     profile = profiled(tmp_path, summed=True, world=32)
     ranks = ranks_of(profile)
@@ -174,6 +176,7 @@ def dump(path: Path) -> Profile:
     return read_profile(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DUMPS)
 def test_real_dumps_have_their_own_step_on_their_own_devices(name: str, public_data: Callable[[str], Path]) -> None:
     profile = dump(public_data("dumps") / name)

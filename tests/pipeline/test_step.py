@@ -167,6 +167,7 @@ def test_layers_have_no_source_to_be_compared_with() -> None:
     assert "processor's idle time" not in said
 
 
+@pytest.mark.slow
 def test_layers_take_longer_with_each_that_is_added() -> None:
     plan = RunPlan("a100-sxm4-80gb", draws=0, host="none")
 

@@ -50,6 +50,7 @@ def event_fields(batches: Iterator[list[Any]]) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @given(
     events=st.lists(EVENT, max_size=25),
     indent=st.sampled_from([None, 0, 2, "\t"]),

@@ -37,6 +37,7 @@ def test_the_dumps_are_at_hand(public_data: Callable[[str], Path]) -> None:
     assert len(SMALL) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [pytest.param(change, id=change.__name__) for change in MUTANTS])
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in SMALL])
 def test_a_dump_in_another_spelling_is_read_alike(
@@ -45,6 +46,7 @@ def test_a_dump_in_another_spelling_is_read_alike(
     assert not faults(read_profile(changed(row["file"], change, tmp_path / "trace.json")), row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in SMALL])
 @pytest.mark.parametrize("spelling", ["indented", "zipped without its name", "with a mark of its encoding", "cut off"])
 def test_a_file_written_in_another_way(row: Mapping[str, str], spelling: str, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def simple_tally(lanes: list[list[Event]]) -> tuple[dict[int, int], dict[int, in
     return calls, self_ps, first, busy
 
 
+@pytest.mark.slow
 @given(st.lists(nested(), max_size=3), st.integers(1, 6))
 def test_tally_in_batches_of_any_size_equals_the_simple_one(lanes: list[list[Event]], size: int) -> None:
     result = tally([batches(lane, size) for lane in lanes])

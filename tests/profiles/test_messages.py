@@ -50,6 +50,7 @@ def test_reading_profiles_loads_no_protobuf() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_fields_are_those_of_tensorflow() -> None:
     """Its descriptors are the source of the numbers and types."""

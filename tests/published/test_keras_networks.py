@@ -41,6 +41,7 @@ def counted(name: str) -> tuple[pd.DataFrame, Workload]:
     return count_work(profile.ops, profile.workload).work, profile.workload
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MULTIPLY_ADDS)
 def test_flop_of_a_step_are_those_of_the_layers(name: str) -> None:
     """A step runs each layer forward, and both gradients of all but the first."""
@@ -51,6 +52,7 @@ def test_flop_of_a_step_are_those_of_the_layers(name: str) -> None:
     assert products["flop"].sum() == 2 * batch * (3 * total - first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "batch"), [*zip(MULTIPLY_ADDS, (64, 256) * 3, strict=True)])
 def test_flop_at_another_batch_go_with_it(name: str, batch: int) -> None:
     resized = rebatch(*counted(name), batch)

@@ -115,6 +115,7 @@ def from_own_trace(path: Path, device: str) -> Estimate:
     return estimate(read_profile(path), RunPlan(device))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", OF_GPUS, ids=name)
 def test_the_step_of_a_gpus_own_trace(step: dict[str, str]) -> None:
     """These wait for the device, so that the profiler slows them little."""
@@ -122,6 +123,7 @@ def test_the_step_of_a_gpus_own_trace(step: dict[str, str]) -> None:
     assert found.step.total[0] == pytest.approx(float(step["step_s"]), rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", OF_GPUS, ids=name)
 def test_a_step_from_the_other_gpus_trace(step: dict[str, str]) -> None:
     (other,) = set(FOLDERS) - {step["device"]}
@@ -177,6 +179,7 @@ def test_units_of_a_gpu_limit_depthwise_convolutions() -> None:
     assert held.min() > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["mlp", "vit_b_16"])
 def test_the_largest_batch_hardly_depends_on_that_of_the_trace(model: str, tmp_path: Path) -> None:
     """At a small batch, tensors of unlike use are of one size."""

@@ -51,6 +51,7 @@ def test_recurrent_layers_by_specifications() -> None:
     assert judged["ratio"].median() == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES)
 def test_measured_layers_correct_others(device: str) -> None:
     layers = layers_of(device)

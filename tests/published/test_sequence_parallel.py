@@ -67,6 +67,7 @@ def kept_by_block(name: str, way: str) -> float:
     return kept[1] - kept[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["seq", "sel", "seqsel", "full"])
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations_shrink_as_published(name: str, way: str) -> None:

@@ -6,6 +6,7 @@ never seen, and those by siblings hardly.
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan
@@ -38,6 +39,7 @@ def errors(products: pd.DataFrame, device: str, siblings: Siblings) -> tuple[flo
     return float((ops["target_time_s"] / products["time_s"] - 1.0).abs().median()), float(held.mean())
 
 
+@pytest.mark.slow
 def test_products_of_siblings_correct_the_model() -> None:
     medians, shares_held = [], []
     for device in DEVICES:

@@ -22,6 +22,7 @@ def dumps(public_data: Callable[[str], Path]) -> dict[str, dict[str, str]]:
         return {row["name"]: {**row, "file": str(folder / row["file"])} for row in csv.DictReader(file)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["bert-small", "falconsai"])
 @pytest.mark.parametrize(("source", "target"), [("h100", "mi300x"), ("mi300x", "h100")])
 def test_a_model_is_predicted_from_the_other_device(

@@ -66,6 +66,7 @@ def test_a_report_is_one_offline_file_without_broken_links(name: str, shipped_re
         assert anchor(number["id"]) in page.ids
 
 
+@pytest.mark.slow
 def test_reports_are_reproducible(tmp_path: Path, shipped_report: Callable[[str], Path]) -> None:
     """Where the study runs twice."""
     study = library.names("reports", "*")["candle-fom"] / "study.yaml"
@@ -89,6 +90,7 @@ def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     assert len(set(page.ids)) == len(page.ids)
 
 
+@pytest.mark.slow
 def test_names_with_a_slash_keep_their_links(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(
         "title: t\nbaseline: titan\ndraws: 20\nmachines:\n  titan: {system: titan}\n  a: {device: v100, nodes: 1}\n"
@@ -183,9 +185,11 @@ def with_hosts(folder: Path, titan: str, summit: str) -> str:
     return report(folder / "study.yaml", folder)[0]
 
 
+@pytest.mark.slow
 def test_the_hosts_scenario_is_said_once_where_it_is_one(tmp_path: Path) -> None:
     assert "The host: none (every machine and unit)." in with_hosts(tmp_path, "none", "none")
 
 
+@pytest.mark.slow
 def test_of_several_hosts_scenarios_a_machine_of_one_is_named_whole(tmp_path: Path) -> None:
     assert "The host: none (titan); dispatch × 0.5 (summit)." in with_hosts(tmp_path, "none", "0.5")

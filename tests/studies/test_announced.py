@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from estimator.reports.html import write_report
 from estimator.studies.run import run_study
 from tests.cli.command_line import read, run
@@ -21,6 +23,7 @@ units_of_work:
 """
 
 
+@pytest.mark.slow
 def test_a_study_warns_of_announced_machines_and_devices(tmp_path: Path) -> None:
     study = tmp_path / "study.yaml"
     study.write_text(STUDY.replace("1 M", "1000000"))
@@ -33,6 +36,7 @@ def test_a_study_warns_of_announced_machines_and_devices(tmp_path: Path) -> None
     assert "equinox is announced" in run("fom", str(study)).stderr
 
 
+@pytest.mark.slow
 def test_other_commands_warn_too(tmp_path: Path) -> None:
     compared = read("compare", "p1b3", "--to", "rubin", "--to", "v100")
     assert "rubin is announced" in str(compared)

@@ -40,6 +40,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     return run(tmp_path_factory.mktemp("cells"), f"{STUDY}published:\n{''.join(figures)}")
 
 
+@pytest.mark.slow
 def test_a_machine_without_the_memory_has_a_cell_that_says_why(result: StudyResult) -> None:
     assert list(result.foms) == ["new"]
     found = documents.figures_of_merit(result)["targets"]
@@ -60,6 +61,7 @@ def test_a_figure_is_never_that_of_the_units_that_are_left(result: StudyResult) 
     assert target["refused"].startswith("large on tiny: nt3: the step needs at least")
 
 
+@pytest.mark.slow
 def test_a_baseline_that_is_unfit_leaves_no_figure_but_rates(tmp_path: Path) -> None:
     found = documents.figures_of_merit(run(tmp_path, STUDY.replace("baseline: old", "baseline: tiny")))
     assert [target["fom"] for target in found["targets"].values()] == [None, None]
@@ -70,6 +72,7 @@ def test_a_baseline_that_is_unfit_leaves_no_figure_but_rates(tmp_path: Path) -> 
     assert found["targets"]["new"]["units"]["small"]["ratio"]["mid"] > 0
 
 
+@pytest.mark.slow
 def test_a_precision_that_a_device_lacks_is_a_cell(tmp_path: Path) -> None:
     lacking = STUDY.replace("{profile: p1b2}", "{profile: p1b2, precision: bf16}")
     (refusal,) = [r for pair, r in run(tmp_path, lacking).refusals.items() if pair == ("old", "small")]
@@ -82,6 +85,7 @@ def test_faults_of_the_study_stop_it(tmp_path: Path) -> None:
             run(tmp_path, STUDY.replace(*change))
 
 
+@pytest.mark.slow
 def test_the_report_shows_why(tmp_path: Path, result: StudyResult) -> None:
     html, results = write_report(result, tmp_path)
     text = html.read_text("utf-8")

@@ -8,6 +8,7 @@ from estimator.profiles import read_profile
 from estimator.studies.compare import Unfit, compare
 
 
+@pytest.mark.slow
 def test_every_profile_by_every_plan_profile_by_profile(p1b3: Profile) -> None:
     plans = [RunPlan("v100", draws=0), RunPlan("a100", draws=0, batch=10)]
     found = compare([p1b3, read_profile("nt3")], plans)

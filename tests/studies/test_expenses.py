@@ -91,6 +91,7 @@ def test_a_price_needs_its_unit_and_one_basis(tmp_path: Path) -> None:
         assert words in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_the_report_shows_energy_and_price_where_they_are_known(tmp_path: Path) -> None:
     html, results = write_report(run(tmp_path, PROFILED), tmp_path)
     text = html.read_text("utf-8")

@@ -26,6 +26,7 @@ def test_what_a_machine_leaves_open_is_noted() -> None:
     assert open_of_mine == {"devices-per-node-assumed", "delivered-assumed", "pue-assumed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value", "code"),
     [

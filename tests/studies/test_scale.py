@@ -65,6 +65,7 @@ def test_more_devices_make_no_step_of_fixed_local_batch_shorter() -> None:
     assert [row["nodes"] for row in rows] == [1, 1, 1, 2, 8, 64, 512]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "split", ["data", "zero1", "data,micro=1", "data,micro=4", "zero3,micro=2", "data,pipeline=2,micro=2"]
 )
@@ -78,6 +79,7 @@ def test_no_step_is_predicted_below_its_floor(split: str, tmp_path: Path) -> Non
     assert not any("shorter than the device's peak" in text for text in found["warnings"])
 
 
+@pytest.mark.slow
 def test_several_splits_are_what_each_gives_and_share_the_step_of_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
     splits, predicted = ("data", "zero3", "data,micro=8"), list[int | None]()
     apart = [run(split=split, plan=replace(PLAN, batch=16)) for split in splits]
@@ -103,6 +105,7 @@ def test_samples_per_second_are_those_of_all_devices() -> None:
     assert row["samples_per_s"]["mid"] == pytest.approx(1536 / row["step_s"]["mid"])
 
 
+@pytest.mark.slow
 def test_a_slower_network_exposes_more(cluster: Any) -> None:
     exposed = [
         run(system=cluster(rate), devices=(64,))["rows"][0]["communication_exposed_s"]["mid"]
@@ -138,6 +141,7 @@ def test_a_network_that_nobody_gave_widens_the_interval(cluster: Any) -> None:
     assert not any("drawn from 8.3 to 400 GB/s" in text for text in known["notes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["data,gradients=fp16", "data,top=0.01", "zero3,gradients=bf16"])
 def test_compressed_gradients_make_no_step_shorter_on_more_devices(split: str) -> None:
     rows = run(devices=(1, 2, 6, 7, 48, 384, 3072), split=split)["rows"]
@@ -145,6 +149,7 @@ def test_compressed_gradients_make_no_step_shorter_on_more_devices(split: str) -
     assert steps == sorted(steps)
 
 
+@pytest.mark.slow
 def test_compressed_gradients_help_where_links_are_slow_alone(cluster: Any) -> None:
     """Steps that are long, over links that are fast, hide what these send, but nothing hides the casts."""
     large = RunPlan("", draws=50, batch=128)
@@ -173,6 +178,7 @@ def test_messages_through_sockets_are_slower(cluster: Any) -> None:
     assert tcp > 5 * rdma
 
 
+@pytest.mark.slow
 def test_strong_scaling_divides_the_batch() -> None:
     document = run(devices=(1, 4, 16), scaling="strong", plan=RunPlan("", draws=50, batch=64))
     assert [row["local_batch"] for row in document["rows"]] == [64, 16, 4]
@@ -232,6 +238,7 @@ def test_a_profile_of_unknown_parameters_is_refused(tmp_path: Path) -> None:
         run(str(table), devices=(2,))
 
 
+@pytest.mark.slow
 def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
     plan = RunPlan("", batch=48, draws=20)
     document = run(system="perlmutter", devices=(), scaling="strong", plan=plan)
@@ -245,6 +252,7 @@ def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved
     assert [row["local_batch"] for row in document["rows"]] == [32, 16, 8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["tensor=4,sequence", "tensor=2,sequence,pipeline=4,interleave=3,micro=2,top=1%"])
 def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None:
     plan = RunPlan("", batch=16, draws=20)
@@ -253,6 +261,7 @@ def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None
     assert steps == sorted(steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "devices", "tensor", "batch", "precision"),
     [("tpu-v4-pod", (4, 8, 16, 64), 4, 8, "bf16"), ("summit", (2, 4, 6, 12), 2, 2, "fp16")],
@@ -279,6 +288,7 @@ experts_per_token: 2
 """
 
 
+@pytest.mark.slow
 def test_shared_experts_on_more_and_more_devices(tmp_path: Path) -> None:
     """Copies that share experts among nodes wait longer for each other's tokens, and hold less."""
     (tmp_path / "layers.yaml").write_text(MIXTURE)
@@ -309,6 +319,7 @@ def test_a_machine_that_is_smaller_than_one_copy_is_refused() -> None:
         scale(shipped("gpt2"), load_system("dgx-a100"), [], RunPlan("", batch=1), [Split(tensor=12)], "weak")
 
 
+@pytest.mark.slow
 def test_a_divided_model_needs_less_memory_of_each_device() -> None:
     gpt2, selene = shipped("gpt2"), load_system("selene")
     whole, divided = (
@@ -350,6 +361,7 @@ def of_ranks(folder: Path, devices: Sequence[int] = (), sums: str = "") -> dict[
     return scale(profile, load_system("summit"), devices, plan, [WHOLE], "weak")
 
 
+@pytest.mark.slow
 def test_the_profile_of_a_rank_sends_its_own_messages_whatever_the_parameters(tmp_path: Path) -> None:
     document = of_ranks(tmp_path, [1, 2, 8, 64])
     one, two, *_ = document["rows"]
@@ -359,6 +371,7 @@ def test_the_profile_of_a_rank_sends_its_own_messages_whatever_the_parameters(tm
     assert "the profile is of one of 8 ranks" in document["notes"][0]
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_model_takes_the_ranks_that_it_took(tmp_path: Path) -> None:
     document = of_ranks(tmp_path, sums=SUMS)
     assert [row["devices"] for row in document["rows"]][:4] == [4, 8, 16, 32]

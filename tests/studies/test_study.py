@@ -122,6 +122,7 @@ def test_a_misspelt_system_is_named_beside_other_faults(folder: Path) -> None:
     assert ":5: Unknown system 'sumit'. Did you mean summit?" in unknown
 
 
+@pytest.mark.slow
 def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None:
     held_out = ESTIMATED.replace("p1b3, epochs: 2", "p1b3/amd-epyc.xplane, validation_samples: 450")
     chain = run_study(write(folder, held_out)).chains["mine", "A"]
@@ -245,6 +246,7 @@ def test_ambiguous_values_are_refused(tmp_path: Path, text: str, words: str) -> 
     assert words in fault
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unit", "machine", "host", "reads"),
     [
@@ -325,6 +327,7 @@ draws: 0
 """
 
 
+@pytest.mark.slow
 def test_units_of_another_batch_and_of_inference_on_machines_of_unlike_precision(tmp_path: Path) -> None:
     result = run_study(write(tmp_path, RESIZED))
     for machine in ("GPU", "TPU"):

@@ -45,6 +45,7 @@ def test_steps_per_epoch_follow_the_rounding_of_the_workload() -> None:
     assert [steps("floor", 100, 101), steps("floor", None, 10)] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_sweep_is_the_estimates_at_its_batches() -> None:
     profile = read_profile("p1b3/amd-epyc.xplane")
     document = sweep("p1b3/amd-epyc.xplane", ["v100", "v100", "k20x"], [400, 100, 100], PLAN)
@@ -65,6 +66,7 @@ def test_a_sweep_is_the_estimates_at_its_batches() -> None:
     assert any("DAWNBench" in note for note in document["notes"])
 
 
+@pytest.mark.slow
 def test_a_sweep_of_inference_is_of_the_forward_pass() -> None:
     documents = {
         mode: sweep("nt3", ["v100"], [20], RunPlan("", draws=5, mode=mode)) for mode in ("training", "inference")

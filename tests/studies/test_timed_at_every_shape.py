@@ -21,6 +21,7 @@ PROFILES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_modelled_op_takes_the_time_of_its_shape(name: str, tmp_path: Path) -> None:
     shapes, _ = profile_shapes([name])

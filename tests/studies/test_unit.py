@@ -123,6 +123,7 @@ def test_a_network_that_nothing_tells_widens_the_interval(tmp_path: Path) -> Non
     assert np.quantile(assumed, 0.95) > 1.02 * np.quantile(stated, 0.95)
 
 
+@pytest.mark.slow
 def test_devices_that_keep_the_profiles_batch_are_said_to(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
     units = (GROUPED, GROUPED | {"batch_size": 8}, GROUPED | {"scaling": "strong"})
@@ -130,6 +131,7 @@ def test_devices_that_keep_the_profiles_batch_are_said_to(tmp_path: Path) -> Non
     assert [words in estimated(tmp_path, IN_A_NODE, unit).assumptions for unit in units] == [True, False, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("samples", "unit", "noted"),
     [
@@ -222,6 +224,7 @@ def test_memory_must_hold_all_trainings_of_a_device(tmp_path: Path) -> None:
         estimated(tmp_path, unit={"trainings_per_device": 9})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("machine", "unit", "expected"),
     [

@@ -24,6 +24,7 @@ def chain(folder: Path, machine: dict[str, Any] | None = None, **unit: object) -
     return derive_chain(made, ("new", "A"), step, machine_size(target, folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unit", "steps"),
     [
@@ -59,6 +60,7 @@ def test_a_validation_ends_each_epoch(tmp_path: Path) -> None:
 VALIDATED = {"profile": "gpt2", "samples": 160, "validation_samples": 33, "batch_size": 8, "devices": 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parallel", "times", "batch"), [("data,micro=2", 4, 32), ("pipeline=4,micro=2", (4 + 3) / 4, 8), ("data", 1, 32)]
 )
@@ -75,6 +77,7 @@ def test_a_validation_of_several_devices_runs_all_micro_batches(parallel: str, t
     assert all(set(number.inputs) <= ids for number in found.values())
 
 
+@pytest.mark.slow
 def test_a_validation_says_that_gathered_weights_are_not_counted() -> None:
     machine = {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 4}
     for parallel, left_out in (("zero1", False), ("fsdp", True)):
@@ -129,6 +132,7 @@ def test_several_devices_per_training(tmp_path: Path) -> None:
     assert all(set(number.inputs) <= ids for number in found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("samples", "steps"), [(300, 2), (256, 1), (200, 1)])
 @pytest.mark.parametrize("batch", [{"batch_size": 64}, {"batch_size": 256, "scaling": "strong"}])
 def test_a_last_batch_of_several_devices_counts_as_a_step(

@@ -61,6 +61,7 @@ def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
     assert (found["old"]["usd"], found["new"]["usd"]["mid"]) == (None, pytest.approx(35 * 2))
 
 
+@pytest.mark.slow
 def test_a_phase_ends_with_its_slowest_unit(tmp_path: Path, profiled: StudyResult) -> None:
     """100 units on 8 devices are 13 waves; devices differ unless the study says otherwise."""
     assumed = profiled.chains["new", "search"]
@@ -72,6 +73,7 @@ def test_a_phase_ends_with_its_slowest_unit(tmp_path: Path, profiled: StudyResul
     assert without_spread["spread"].source == "study file"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "each"), [(1, 1), (8, 1), (9, 2), (12, 2), (100, 4)])
 def test_no_more_trainings_share_a_device_than_the_campaign_has(tmp_path: Path, count: int, each: int) -> None:
     """Eight devices, each of which may run four."""
@@ -126,6 +128,7 @@ def test_every_number_of_a_campaign_is_derived(profiled: StudyResult) -> None:
     assert numbers["new/campaign_ratio"].level == "system"
 
 
+@pytest.mark.slow
 def test_a_machine_that_cannot_run_a_phase_has_no_campaign(tmp_path: Path) -> None:
     result = run(tmp_path, REFUSED)
     found = documents.figures_of_merit(result)["campaigns"]

@@ -68,6 +68,7 @@ def test_devices_agree_with_the_facts(public_data: PublicData) -> None:
     assert not unexplained
 
 
+@pytest.mark.slow
 def test_missing_hardware_paths_are_stated(public_data: PublicData) -> None:
     table = facts(public_data("data/catalogue/devices.csv"))
     lacking = table[(table["status"] == "unsupported") & table["field"].isin(PEAKS)]

@@ -27,6 +27,7 @@ def old(tmp_path: Path) -> Path:
     return tables(tmp_path / "old", {"p4": 1.10, "v100-sxm2-16gb": 1.20}, {"v100": -8.0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factors", "pairs", "worse"),
     [

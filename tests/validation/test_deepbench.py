@@ -32,6 +32,7 @@ TABLES = {  # op class → the published table, and what its columns are called
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op_class", TABLES)
 @pytest.mark.parametrize("device", DEVICES)
 def test_every_published_row_is_shipped(public_data: Callable[[str], Path], device: str, op_class: str) -> None:

@@ -46,6 +46,7 @@ def test_the_layers_have_the_published_parameters(steps: PublishedRows) -> None:
     assert parameters.total(steps.rows["training"][0].layers).count == 125_311_488
 
 
+@pytest.mark.slow
 def test_every_step_is_judged_in_its_problem(steps: PublishedRows) -> None:
     truth = pd.DataFrame({"family": ["volta"]})
     judged = language_models.judge(truth, steps, lambda train: FittedPredictor(lambda rows, own: own["x"], shipped()))
@@ -63,6 +64,7 @@ def test_every_step_is_judged_in_its_problem(steps: PublishedRows) -> None:
     assert small < large < 2 * small  # twice as many micro-batches, the same bubble
 
 
+@pytest.mark.slow
 def test_rows_are_judged_given_others_that_were_timed(steps: PublishedRows, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language_models, "TIMED", 1)
     slow = PublishedRows(steps.rows.assign(time_s=10.0))  # far longer than predicted

@@ -95,6 +95,7 @@ def test_replaced_coefficients_predict_and_are_left_behind() -> None:
     assert estimate(profile, plan).step.total[0] == before
 
 
+@pytest.mark.slow
 def test_simple_methods_follow_the_specifications() -> None:
     profile = read_profile("resnet50")
     at = {b: estimate(profile, RunPlan("v100-sxm2-16gb", batch=b, draws=0)) for b in (64, 128)}

@@ -51,6 +51,7 @@ def test_rates_of_several_devices_are_read_with_that_of_one(folder: Path) -> Non
     assert rates.notes[0].startswith("2 of 7 published rates of several devices are left out")
 
 
+@pytest.mark.slow
 def test_steps_are_judged_with_nominal_networks_and_with_timed_collectives(folder: Path) -> None:
     judged = scaling.judge(scaling.read_rates(folder))
     assert {name: len(rows) for name, rows in judged.items()} == {

@@ -183,6 +183,7 @@ def test_measured_ops_add_up_to_the_whole_time(public_data: Callable[[str], Path
     assert ratio[A100].drop([m for m in ratio[A100].index if "bert" in m or "gpt2" in m]).between(0.90, 1.10).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("devices", "pairs", "least", "most"), [(JUDGED_FIRST, 108, 0.3, 1.6), (None, 366, 0.3, 2.0)])
 def test_every_ordered_pair_is_judged(
     public_data: Callable[[str], Path], devices: tuple[str, ...] | None, pairs: int, least: float, most: float

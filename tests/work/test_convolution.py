@@ -59,6 +59,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("op_type", "shapes", "attributes", "flop"), CASES)
 def test_dimensions_computed_by_hand(op_type: str, shapes: str, attributes: str | None, flop: int | None) -> None:
     row = counted(op_type, shapes, attributes)

@@ -1,5 +1,6 @@
 """Whatever a dump writes into its texts, an op is counted, stays unknown, or is refused in a sentence."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ VALUES = st.one_of(
 ATTRIBUTES = st.lists(st.tuples(KEYS, VALUES), max_size=6).map(lambda items: ";".join(f"{k}={v}" for k, v in items))
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     rows=st.lists(st.tuples(TYPES, KERNELS, SHAPES, SHAPES, ATTRIBUTES), min_size=1, max_size=3),

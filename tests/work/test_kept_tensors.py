@@ -186,6 +186,7 @@ def test_every_rule_is_of_an_operator_with_words_that_are_known() -> None:
     assert set(kept_by_operator().values()) <= words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cnn", "resnet50", "densenet121", "nt3", "vgg16"])
 def test_rules_agree_with_the_flow_of_convolutional_networks(name: str) -> None:
     profile = read_profile(name)

@@ -36,6 +36,7 @@ def layers(*widths: int, batch: int = 32, update: bool = True) -> pd.DataFrame:
     return count_work(ops, Workload(name="t", batch_size=batch)).work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet50", "vgg16", "nt3", "uno", "p3b3", "p1b3/amd-epyc.xplane", "p1b3"])
 def test_messages_hold_the_gradients_of_all_parameters(name: str) -> None:
     profile = read_profile(name)

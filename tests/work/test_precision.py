@@ -397,12 +397,14 @@ NARROWED_NAMES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KEPT_NAMES.split())
 def test_the_lists_of_automatic_mixed_precision(name: str) -> None:
     row: Row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
     assert convert(FORWARD, row)[0]["precision"].iloc[1] == "fp32"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NARROWED_NAMES.split())
 def test_all_other_activations_are_narrow(name: str) -> None:
     row: Row = {"op_type": name, "op_class": "elementwise", "flop": 1.0, "bytes": 8.0, "phase": "forward"}
@@ -427,6 +429,7 @@ def test_a_step_in_the_target_precision_stays_as_it_is() -> None:
     assert notes == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(STEP), min_size=1, max_size=8), st.sampled_from(PRECISIONS), st.booleans())
 def test_source_times_rows_and_arithmetic_stay(rows: list[Row], to: str, folded: bool) -> None:

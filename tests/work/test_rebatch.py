@@ -53,6 +53,7 @@ def perceptron(batch: int, widths: list[int]) -> pd.DataFrame:
     return count_work(table, Workload(name="perceptron", batch_size=batch)).work
 
 
+@pytest.mark.slow
 @given(
     batch=st.integers(2, 100),
     widths=st.lists(st.tuples(st.integers(1, 6), st.integers(0, 1), st.integers(1, 300)), min_size=2, max_size=5),
@@ -69,6 +70,7 @@ def test_dense_layers_are_as_counted_at_the_other_batch(
     assert not warnings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROFILES)
 def test_products_scale_with_the_batch_and_updates_do_not(name: str) -> None:
     work, workload = counted(name)
@@ -236,6 +238,7 @@ def test_each_note_has_its_code_and_its_share_of_the_time() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"kind": "bert"}, {"experts": 4, "attention": "unfused"}])
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_layers_are_as_built_at_the_other_batch(given: dict[str, object], size: int) -> None:

@@ -82,6 +82,7 @@ def test_an_array_takes_no_longer_than_its_trainings_in_turn(p1b3: Profile) -> N
     assert np.isnan(two.source_step_s)  # of one training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["v100-sxm2-16gb", None])
 @pytest.mark.parametrize("more", [{"batch": 32}, {"trainings": 4, "sharing": "fused"}])
 @pytest.mark.parametrize("with_timeline", [True, False])

@@ -62,6 +62,7 @@ def test_a_profile_in_the_current_folder_has_the_name_of_the_folder(tmp_path: Pa
     assert read("estimate", ".", "--to", "v100", cwd=tmp_path / "mine")["workload"] == "mine"
 
 
+@pytest.mark.slow
 def test_options_batch_and_mode() -> None:
     plain = read("estimate", "nt3", "--to", "v100")
     assert (plain["batch_size"], plain["mode"]) == (20, "training")

@@ -20,6 +20,7 @@ def test_the_document() -> None:
     assert (document["fits"], document["capacity"]) == (True, 16e9)
 
 
+@pytest.mark.slow
 def test_the_largest_batch_fits_and_a_larger_one_does_not() -> None:
     largest = read("memory", "nt3", "--on", "k20x")["largest_batch"]
     assert read("memory", "nt3", "--on", "k20x", "--batch", str(largest))["fits"] is True
@@ -31,6 +32,7 @@ def test_without_a_device_what_it_would_tell_is_null() -> None:
     assert [document[name] for name in ("reserve", "capacity", "fits", "largest_batch")] == [None] * 4
 
 
+@pytest.mark.slow
 def test_an_estimate_that_cannot_fit_says_so_in_one_sentence() -> None:
     shown = run("estimate", "nt3", "--to", "k20x", "--batch", "200", code=1)
     assert shown.stdout == ""

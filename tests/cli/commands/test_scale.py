@@ -26,6 +26,7 @@ def test_the_document_of_scale() -> None:
     assert eight["power_w"]["mid"] > two["power_w"]["mid"]
 
 
+@pytest.mark.slow
 def test_owners_of_states_hold_less() -> None:
     words = ("scale", "vgg16", "--system", "summit", "--devices", "96", "--batch", "8", "--parallel")
     plain, owners, gradients = (read(*words, split)["rows"][0]["memory_bytes"] for split in ("data", "zero1", "zero2"))
@@ -80,6 +81,7 @@ def test_a_picture_of_another_format_is_refused_before_anything_runs(tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_step_that_does_not_fit_is_a_row_that_says_so() -> None:
     (row,) = read("scale", "gpt3-175b", "--system", "selene", "--devices", "1")["rows"]
     assert row["fits"] is False
@@ -92,6 +94,7 @@ def timed(folder: Path, text: str) -> tuple[str, ...]:
     return ("scale", "vgg16", "--system", "summit", "--batch", "8", "--timed-steps", str(path))
 
 
+@pytest.mark.slow
 def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     devices = ("--devices", "1", "--devices", "6", "--devices", "96")
     before = read("scale", "vgg16", "--system", "summit", "--batch", "8", *devices)["rows"]
@@ -119,6 +122,7 @@ def test_timed_steps_that_contradict_each_other_are_named(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_timed_steps_that_contradict_each_other_leave_a_wide_interval(tmp_path: Path) -> None:
     agreeing, contradicting = (
         read(*timed(tmp_path, f"devices,step_s\n1,0.08\n6,{step_s}\n"), "--devices", "96")["rows"][0]["step_s"]
@@ -127,6 +131,7 @@ def test_timed_steps_that_contradict_each_other_leave_a_wide_interval(tmp_path: 
     assert contradicting["high"] / contradicting["low"] > 4 * agreeing["high"] / agreeing["low"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

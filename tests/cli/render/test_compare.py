@@ -3,6 +3,8 @@
 import re
 from functools import partial
 
+import pytest
+
 from estimator.cli.render.compare import render_compare
 from tests.cli.command_line import printed, read, run
 
@@ -27,6 +29,7 @@ def test_another_run_than_the_profiled_one_has_no_speedup() -> None:
     assert (workload, batch, target, speedup) == ("nt3, inference", "40", "v100-sxm2-16gb", "–")
 
 
+@pytest.mark.slow
 def test_assumptions_of_all_are_counted_once_beside_what_is_left_open() -> None:
     document = read(*WORDS)
     assumptions, left_open = (

@@ -11,6 +11,7 @@ from tests.cli.command_line import printed, read, run
 INFERENCE = ("estimate", "nt3", "--to", "v100", "--batch", "64", "--mode", "inference")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("estimate", "p1b3", "--to", "k20x"), INFERENCE])
 def test_people_read_what_programs_get(words: tuple[str, ...]) -> None:
     assert printed(partial(render_estimate, read(*words))) == run(*words)

@@ -17,6 +17,7 @@ def test_people_read_what_programs_get() -> None:
     assert "82.5973" in shown.stdout
 
 
+@pytest.mark.slow
 def test_in_a_narrow_terminal_the_ratios_of_units_stand_apart() -> None:
     document = read("fom", "candle-fom")
     narrow, wide = (printed(partial(render_fom, document, ""), columns=width).stdout for width in (80, 200))

@@ -2,12 +2,15 @@
 
 from functools import partial
 
+import pytest
+
 from estimator.cli.render.scale import render_scale
 from tests.cli.command_line import printed, read, run
 
 WORDS = ("scale", "vgg16", "--system", "summit", "--devices", "1", "--devices", "96", "--batch", "512")
 
 
+@pytest.mark.slow
 def test_people_read_what_programs_get() -> None:
     shown = run(*WORDS)
     assert printed(partial(render_scale, read(*WORDS))) == shown

@@ -26,6 +26,7 @@ def test_an_all_reduce_needs_pytorch(folder: Path, capsys: pytest.CaptureFixture
     assert "needs PyTorch" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_does_not_stop_the_run(tmp_path: Path) -> None:
     command = started(tmp_path, SHAPES, "--backend", "numpy", "--budget", "20", "--relative-error", "0.5")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

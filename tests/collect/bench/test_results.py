@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from estimator.collect.bench.sweep import COLUMNS
 from estimator.collect.bench.timing import FEWEST_REPEATS
 from estimator.core.operators import timed_streams
@@ -9,6 +11,7 @@ from estimator.core.schema import MEASUREMENTS
 from tests.collect.bench.runs import measure
 
 
+@pytest.mark.slow
 def test_the_rows_are_those_of_measurements(folder: Path) -> None:
     assert measure(folder) == 0
     assert set(COLUMNS) <= set(MEASUREMENTS.names())

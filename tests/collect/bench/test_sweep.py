@@ -26,6 +26,7 @@ def stopped_after(count: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], N
     return lambda: monkeypatch.setattr(Sweep, "_measure", original)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_where_it_stopped(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -138,6 +138,7 @@ def test_models_not_compiled_or_without_single_steps_are_refused(tmp_path: Path)
     assert "set it to 1" in fault(written(tmp_path, model), lambda own: training.find_training(own, Plan()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

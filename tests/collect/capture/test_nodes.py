@@ -47,6 +47,7 @@ def test_an_eager_op_is_told_by_its_nodes(eager: bool, of_nodes: tuple[tuple[str
     assert nodes._is_eager(graph(*ARGUMENTS, *of_nodes, RESULT)) is eager
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_an_eager_step_gives_no_nodes_and_does_not_end_the_process(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -160,6 +160,7 @@ def test_a_training_step_in_bf16_has_the_same_products(name: str, runs: Path) ->
     assert set(found["precision"]) == {"bf16"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYERS)
 def test_flop_of_the_shipped_captures_are_those_of_their_layers(name: str) -> None:
     first, behind = multiply_adds(name, 1.0)

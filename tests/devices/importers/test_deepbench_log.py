@@ -151,6 +151,7 @@ def test_faults_of_a_log_are_reported(tmp_path: Path, text: str, words: str) -> 
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_mutilated_log_is_read_or_refused(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     text = data.draw(st.sampled_from(list(LOGS.values())))
@@ -164,6 +165,7 @@ def test_a_mutilated_log_is_read_or_refused(data: st.DataObject, tmp_path_factor
         assert error.faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations(("nvidia", "conv", "rnn", "all_reduce"), 2)))
 def test_two_logs_of_one_program_in_a_file_are_read(tmp_path: Path, first: str, second: str) -> None:
     both = len(read_text(tmp_path, LOGS[first] + LOGS[second]))

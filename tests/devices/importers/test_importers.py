@@ -114,6 +114,7 @@ def test_an_input_is_not_overwritten(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
+@pytest.mark.slow
 def test_import_in_small_frames_gives_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = write_table(tmp_path / "in.csv", 0.05)
     unsplit = rows_of(import_measurements([tmp_path / "in.csv"], tmp_path / "whole.csv"))

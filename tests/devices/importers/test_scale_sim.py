@@ -82,6 +82,7 @@ def test_a_report_without_topology_is_refused(tmp_path: Path) -> None:
         import_text(tmp_path, REPORT, Declared(clock="1 GHz", precision="int8"))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_mutilated_report_is_read_or_refused(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(REPORT))] * 2)))

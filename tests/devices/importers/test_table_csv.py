@@ -88,6 +88,7 @@ def test_faults_of_a_table_are_reported(tmp_path: Path, text: str, words: str) -
     assert words in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", library.names("devices", "measurements/*.csv"))
 def test_importing_shipped_tables_changes_nothing(tmp_path: Path, name: str) -> None:
     device, path = load_device(name.partition(".")[0]), library.names("devices", "measurements/*.csv")[name]
@@ -95,6 +96,7 @@ def test_importing_shipped_tables_changes_nothing(tmp_path: Path, name: str) -> 
     pd.testing.assert_frame_equal(load_measurements(device, tmp_path / "out.csv"), load_measurements(device, path))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_mutilated_table_is_read_or_refused(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     text = data.draw(st.sampled_from([VENDOR, OWN]))
@@ -141,6 +143,7 @@ def test_versions_belong_to_the_library(
     assert rows["library"].tolist() == [library]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "spelling", "ours"),
     [

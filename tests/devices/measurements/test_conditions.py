@@ -31,6 +31,7 @@ def refused(frames: list[pd.DataFrame]) -> bool:
     return False
 
 
+@pytest.mark.slow
 @given(rows=ROWS, cut=st.integers(0, 8))
 def test_mixed_conditions_are_found_however_the_rows_arrive(rows: list[dict[str, object]], cut: int) -> None:
     frame = MEASUREMENTS.conform(pd.DataFrame(rows), "rows")
@@ -55,6 +56,7 @@ def test_conditions_take_twenty_bytes_per_row() -> None:
         conditions.finish("here")
 
 
+@pytest.mark.slow
 @given(rows=st.lists(st.tuples(st.sampled_from([8, 16, 32]), st.sampled_from([1.0, 1.2, 2.0, 5.0])), max_size=9))
 def test_notes_on_repeats_and_spread_compare_rows_of_one_shape(rows: list[tuple[int, float]]) -> None:
     conditions = Conditions()

@@ -95,6 +95,7 @@ LAST = Q, KV, KV
 BEGINS = [3]  # of two sequences
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "dims", "values", "products"),
     [

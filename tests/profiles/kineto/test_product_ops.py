@@ -21,6 +21,7 @@ def te_flags(a: str, b: str) -> list[str]:
     return [*[""] * 4, a, *[""] * 4, b]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "dims", "values"),
     [

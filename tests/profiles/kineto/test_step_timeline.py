@@ -12,6 +12,7 @@ ON_DEVICE = [row for row in KINETO if row["gpu_busy_step_s"]]
 UNMARKED = [row for row in ON_DEVICE if not row["steps"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ON_DEVICE, ids=lambda row: row["name"])
 def test_a_step_replayed_with_its_own_times_takes_its_own_time(row: Mapping[str, str]) -> None:
     profile = read(row["file"])

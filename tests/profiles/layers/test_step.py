@@ -55,6 +55,7 @@ def test_phases_follow_each_other_and_blocks_come_back_in_reverse(given: dict[st
     assert set(outside) == {"embeddings", "head", "outside"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", EVERY_KIND)
 def test_ends_of_a_pipeline_hold_what_the_whole_model_does(given: dict[str, object]) -> None:
     """Activations at their most, which end with the forward pass: those of two stages of three blocks, and of six."""

@@ -91,6 +91,7 @@ def test_faults_name_their_line_in_one_sentence(tmp_path: Path, text: str, words
     assert "dump.txt" in str(caught.value) or str(tmp_path) in str(caught.value)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     text = list(TENSORFLOW_LAYOUT)

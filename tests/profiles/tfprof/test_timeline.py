@@ -162,6 +162,7 @@ def test_other_traces_are_not_recognised(head: bytes) -> None:
     assert not timeline.recognises(head)
 
 
+@pytest.mark.slow
 @given(dump=damaged(content(STEP)) | damaged(content(TREE)))
 def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, dump: bytes) -> None:
     read_or_refuse(timeline, tmp_path_factory.mktemp("damaged") / "timeline.json", dump)

@@ -207,6 +207,7 @@ def test_a_single_lane_that_nests_has_its_program_order_alone(tmp_path: Path) ->
     assert profile.ops["op"].tolist() == ["gemm", "add"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", XPLANES, ids=lambda row: row["name"])
 def test_a_real_step_replayed_with_its_own_times_takes_its_own_time(row: Mapping[str, str]) -> None:
     profile = read(row["file"])

@@ -92,6 +92,7 @@ def read_fast_and_plain(content: bytes, tmp_path: Path, chunk: int = lines.CHUNK
     return (fast, steps, round(1e12 * profile.busy_step_s * steps)), (plain, plain_steps, busy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [1, 100, 1000, 1 << 20])
 @pytest.mark.parametrize("seed", range(4))
 def test_equals_the_plain_reading_across_chunk_borders(seed: int, chunk: int, tmp_path: Path) -> None:
@@ -111,6 +112,7 @@ def test_equals_the_plain_reading_of_shuffled_events(seed: int, tmp_path: Path) 
     assert fast == plain
 
 
+@pytest.mark.slow
 @settings(max_examples=40)  # of eight events each
 @given(st.data())
 def test_equals_the_plain_reading_of_fields_in_any_order(data: st.DataObject) -> None:

@@ -12,6 +12,7 @@ from estimator.studies.run import run_study
 from tests.studies.audit.tables import scaled_times, write_study
 
 
+@pytest.mark.slow
 def test_a_study_of_tables_has_an_audit_and_no_figure_of_merit(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     result = run_study(write_study(tmp_path, scaled_times(kernels, 1, 1)))
     document = json.loads(documents.to_json(documents.results(result)))
@@ -24,6 +25,7 @@ def test_a_study_of_tables_has_an_audit_and_no_figure_of_merit(tmp_path: Path, k
         documents.figures_of_merit(result)
 
 
+@pytest.mark.slow
 def test_every_estimate_is_named_by_its_cell_and_device(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     result = run_study(write_study(tmp_path, scaled_times(kernels, 1, 1)))
     assert [name for name, _ in result.predictions()] == [

@@ -15,6 +15,7 @@ def test_the_sources_host_time_is_no_part_of_the_kernels(kernels: Mapping[str, f
     assert 0 < kernels["new"] < kernels["old"] < STEPS * 30
 
 
+@pytest.mark.slow
 def test_an_epoch_ends_with_forward_passes_over_the_samples_held_out(
     tmp_path: Path, kernels: Mapping[str, float]
 ) -> None:

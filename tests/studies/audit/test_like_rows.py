@@ -9,6 +9,7 @@ from estimator.studies.audit.like_rows import geometric_mean
 from tests.studies.audit.tables import STEPS, audit_study, scaled_times, write_study
 
 
+@pytest.mark.slow
 def test_rows_of_the_same_work_agree_or_contradict_each_other(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     path = write_study(tmp_path, scaled_times(kernels, 1, 0.5))
     document = json.loads(path.read_text())

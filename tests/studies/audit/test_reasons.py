@@ -14,6 +14,7 @@ def reason(folder: Path, times: Mapping[str, object], **fields: object) -> str:
     return str(audit_rows(folder, times, "2x", **fields).cell("times", "A", "new")[0].reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new", [0.5, 1.0, 2.9, 3.1, 9.0])
 def test_the_reason_gives_the_multiple_of_the_kernels(tmp_path: Path, kernels: Mapping[str, float], new: float) -> None:
     sentence = reason(tmp_path, scaled_times(kernels, 1, new))
@@ -23,6 +24,7 @@ def test_the_reason_gives_the_multiple_of_the_kernels(tmp_path: Path, kernels: M
     assert ("no utilisation is printed" in sentence) == (new > 3)
 
 
+@pytest.mark.slow
 def test_the_reason_says_whether_the_interval_of_the_step_holds(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     """The toy profile's host sleeps for 30 s, which no printed time does; another host has its own pace."""
     sentence = reason(tmp_path, scaled_times(kernels, 1, 1.0))
@@ -32,6 +34,7 @@ def test_the_reason_says_whether_the_interval_of_the_step_holds(tmp_path: Path, 
     assert "which hold it; " in sentence
 
 
+@pytest.mark.slow
 def test_a_time_below_the_physical_floor_is_named(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     assert "that peak and bandwidth allow" in reason(tmp_path, scaled_times(kernels, 1, 0.01))
     assert "that peak and bandwidth allow" not in reason(tmp_path, scaled_times(kernels, 1, 1.0))
@@ -58,6 +61,7 @@ def test_estimated_times_and_declared_updates_come_first(tmp_path: Path, kernels
     assert second == "predicted with the update of sgd that the study declares, not the profile's own"
 
 
+@pytest.mark.slow
 def test_an_unknown_number_of_samples_is_bounded_by_the_fastest_column(
     tmp_path: Path, kernels: Mapping[str, float]
 ) -> None:
@@ -72,6 +76,7 @@ def test_an_unknown_number_of_samples_is_bounded_by_the_fastest_column(
     assert not audit.checked["like rows"]
 
 
+@pytest.mark.slow
 def test_an_estimated_time_bounds_no_number_of_steps(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     path = write_study(tmp_path, {**scaled_times(kernels, 1, 7), "old": "[1 s]"}, both=False)
     (tmp_path / "workload.yaml").write_text("name: w\nbatch_size: 8\n")

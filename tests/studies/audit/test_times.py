@@ -11,6 +11,7 @@ from estimator.studies.audit.types import ImpliedStep
 from tests.studies.audit.tables import OPS, STEPS, audit_rows, audit_study, scaled_times, write_study
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("new", "mark"),
     [(1.0, "reproduced"), (1.3, "reproduced"), (1.4, "cannot be told"), (0.5, "cannot be told"), (9, "cannot be told")],
@@ -27,6 +28,7 @@ def test_times_are_marked_by_the_predicted_kernels(
     assert checked.implied_step.utilisation == pytest.approx(flop / step / 15.7e12, rel=0.01)  # the V100's fp32 peak
 
 
+@pytest.mark.slow
 def test_the_step_of_a_validated_epoch_holds_its_share_of_the_forward_passes(
     tmp_path: Path, kernels: Mapping[str, float]
 ) -> None:
@@ -55,6 +57,7 @@ def test_the_whole_step_is_judged_by_its_interval(tmp_path: Path, kernels: Mappi
     assert near.predicted.mid == pytest.approx(kernels["new"] / STEPS, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_whole_step_holds_its_share_of_the_validation(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     """As many samples held out as trained: each step is followed by a forward pass, here four products."""
     times = scaled_times(kernels, 1, 1)

@@ -72,6 +72,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return judged(tmp_path_factory.mktemp("runs"), WALLS)
 
 
+@pytest.mark.slow
 def test_every_ordered_pair_of_settings_is_judged(rows: pd.DataFrame) -> None:
     assert set(rows.reset_index()) == set(COLUMNS)
     assert list(rows.index) == [(ONE.name, TWO.name), (TWO.name, ONE.name)]
@@ -94,6 +95,7 @@ def test_truth_and_predictions_are_independent(rows: pd.DataFrame, tmp_path: Pat
     assert (judged(tmp_path / "known", fast)["measured_s"] == rows["measured_s"]).all()
 
 
+@pytest.mark.slow
 def test_known_rows_of_a_target_are_those_of_the_sources_shapes(rows: pd.DataFrame, tmp_path: Path) -> None:
     """Also where something else was captured in the target."""
     folder = filled(tmp_path, WALLS, OTHER)

@@ -79,6 +79,7 @@ def test_rows_named_lists_each_file_once(tmp_path: Path) -> None:
     assert list(rows_of.rows_named(DEVICES, ["k20x", str(user_file)])) == ["k20x", str(user_file)]
 
 
+@pytest.mark.slow
 @given(devices())
 def test_ratios_in_csv_equal_those_of_the_document(rows: list[DeviceSpec]) -> None:
     columns = list(DEVICES.columns.values())
