@@ -118,11 +118,12 @@ class ParsedOps:
 
 def parse_ops(ops: pd.DataFrame, batch: int | None) -> ParsedOps:
     """The descriptions of an op table; unknown dimensions become the batch size, or that of one of its slices."""
-    codes = ops.groupby(list(OP_COLUMNS), dropna=False, sort=False).ngroup().to_numpy(dtype=np.intp)
+    rows = list(zip(*(ops[name].fillna("").tolist() for name in OP_COLUMNS), strict=True))
+    places = {cells: place for place, cells in enumerate(dict.fromkeys(rows))}  # several times as fast as groupby
+    codes = np.array([places[cells] for cells in rows], dtype=np.intp)
     first = np.unique(codes, return_index=True)[1]
-    texts = [ops[name].iloc[first].fillna("").tolist() for name in (*OP_COLUMNS, "op")]
-    parsed = [_described(cells, batch) for cells in zip(*texts[:-1], strict=True)]
-    return ParsedOps(parsed, codes, first, texts[-1])
+    parsed = [_described(cells, batch) for cells in places]
+    return ParsedOps(parsed, codes, first, ops["op"].iloc[first].fillna("").tolist())
 
 
 def _described(cells: Sequence[str], batch: int | None) -> Op:
