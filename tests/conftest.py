@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,9 +49,11 @@ class ComputedOnce(Protocol):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with long tests come first, so that no worker is left with one at the end."""
-    long = {item.path for item in items if any(map(item.get_closest_marker, LONG))}
-    items.sort(key=lambda item: item.path not in long)
+    """Files with long tests come first, so that no worker is left with one at the end: those of most kinds first."""
+    kinds: dict[Path, set[str]] = defaultdict(set)
+    for item in items:
+        kinds[item.path].update(filter(item.get_closest_marker, LONG))
+    items.sort(key=lambda item: -len(kinds[item.path]))
     if find_spec("tensorflow") is None:
         for item in items:
             if item.get_closest_marker("tensorflow"):
