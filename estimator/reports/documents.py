@@ -42,7 +42,8 @@ INGEST_OPS = (
 )  # fmt: skip
 ESTIMATE_OPS = (
     "op", "op_type", "op_class", "phase", "block", "precision", "shapes", "batch", "m", "n", "k", "calls", "flop",
-    "bytes", "time_s", "target_time_s", "overlap", "low_s", "high_s", "bound", "method", "source_efficiency",
+    "bytes", "time_s", "target_time_s", "overlap", "low_s", "high_s", "bound", "method", "resembling",
+    "source_efficiency",
 )  # fmt: skip
 
 

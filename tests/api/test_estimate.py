@@ -61,6 +61,13 @@ def test_ops_are_the_rows_of_the_document(result: EstimateResult) -> None:
     assert set(ops["bound"].dropna()) <= {"compute", "memory", "latency"}
 
 
+def test_products_name_the_device_whose_measurements_correct_them(p1b3: Profile) -> None:
+    ops = estimate(p1b3, "v100-sxm2-32gb", draws=0).ops  # never measured
+    is_product = ops["op_class"] == "gemm"
+    assert ops.loc[is_product, "resembling"].str.contains("v100-sxm2-16gb in fp32").all()
+    assert ops.loc[~is_product, "resembling"].isna().all()
+
+
 def test_tables_are_the_callers_own(result: EstimateResult) -> None:
     for name in ("ops", "parts", "timeline"):
         table = getattr(result, name)
