@@ -15,3 +15,9 @@ def power_limit(device: DeviceSpec) -> Sourced | None:
         return None
     note = f"1/{parts} of the limit of {device.part_of.device}"
     return whole.model_copy(update={"value": whole.value / parts, "status": "derived", "note": note})
+
+
+def with_limit(device: DeviceSpec) -> DeviceSpec:
+    """The device with :func:`power_limit` as its own, which lowers the rate of its products too."""
+    limit = power_limit(device)
+    return device if limit is device.power_limit else device.model_copy(update={"power_limit": limit})

@@ -12,6 +12,7 @@ from estimator.core import library
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, MeasuredDevice, Profile, RunPlan
+from estimator.devices.board import with_limit
 from estimator.devices.measurements import read_measurements, with_measured
 from estimator.devices.specs.announced import announcements, with_uncertainty
 from estimator.devices.specs.catalogue import (
@@ -38,12 +39,12 @@ class Side:
 def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
     """The device that a plan names: one that it gives itself, as its file would give it, else one of the catalogue.
 
-    Raises EstimatorError where it is unknown, or its file cannot be read.
+    A part of a board has its share of the board's power limit. Raises EstimatorError where it is unknown, or its file cannot be read.
     """
     given = plan.given.get(name)
     if given is None:
-        return load_device(name)
-    return with_uncertainty(given) if given.announced else given
+        return with_limit(load_device(name))
+    return with_limit(with_uncertainty(given) if given.announced else given)
 
 
 def load_target(plan: RunPlan) -> Side:
@@ -83,7 +84,7 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     too. Raises EstimatorError as :func:`load_target` does.
     """
     stated = recorded[0] if len(recorded) == 1 else None
-    device = planned_device(plan, plan.source) if plan.source else stated
+    device = planned_device(plan, plan.source) if plan.source else stated and with_limit(stated)
     if device is None:
         return None
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))

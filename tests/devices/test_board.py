@@ -1,7 +1,7 @@
 """A device's share of its board's power limit."""
 
 from estimator.devices import load_device
-from estimator.devices.board import power_limit
+from estimator.devices.board import power_limit, with_limit
 
 
 def test_a_device_of_its_own_has_its_own_limit() -> None:
@@ -21,3 +21,9 @@ def test_an_unknown_limit_stays_unknown() -> None:
     assert power_limit(load_device("gh200-96gb")) is None
     board = load_device("mi250x-gcd").model_copy(update={"part_of": None})
     assert power_limit(board) is None
+
+
+def test_the_share_is_the_parts_own_limit_where_it_is_predicted() -> None:
+    part, own = load_device("mi250x-gcd"), load_device("mi250x")
+    assert with_limit(part).power_limit == power_limit(part)
+    assert with_limit(own) is own

@@ -40,6 +40,16 @@ def test_a_target_has_its_measured_launch_latency_and_warnings(tmp_path: Path) -
     assert {note.code for note in target.notes} <= {"device-check", "measurements-left-out"}
 
 
+def test_a_part_of_a_board_has_its_share_of_the_boards_power_limit(p1b3: Profile) -> None:
+    whole, plan = load_device("mi250x").power_limit, RunPlan("mi250x-gcd", source="mi250x-gcd")
+    target = load_target(plan)
+    source = load_source(p1b3, plan, target, ())
+    assert whole is not None
+    assert source is not None
+    limits = [side.device.power_limit for side in (target, source)]
+    assert [limit and limit.value for limit in limits] == [whole.value / 2, whole.value / 2]
+
+
 def test_a_device_that_a_plan_gives_needs_no_file(p1b3: Profile) -> None:
     own = make_device(name="mine", peak={"fp32": "10 TFLOP/s", "fp64": "90 TFLOP/s"}, aliases=["v100"])
     plan = RunPlan("mine", source="mine", given={"mine": own})
