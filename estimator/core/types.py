@@ -555,6 +555,7 @@ class RunPlan:
     input: Input = None
     system: str | None = None  # the machine in whose network the target is
     network: Network | None = None  # that network, where no file of a machine gives it
+    power_limit: Sourced | None = None  # of the target in its machine, where its own is not known
     trainings: int = 1  # that the target's memory must hold at once
     sharing: Sharing = "in-turn"  # how these share the target
     given: Mapping[str, DeviceSpec] = field(default_factory=dict, repr=False)  # devices that no file gives, by name
@@ -692,7 +693,6 @@ class Estimate:
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()
-    repeats: Floats | float = 1.0  # what a device of a group computes in a step / in the predicted one
     copies: int = 1  # of the model that train together
     of_group: bool = False  # whether the step is that of devices that train together, with their messages
 

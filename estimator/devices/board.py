@@ -1,4 +1,4 @@
-"""What a device has of its module or board, where it is one of several equal parts."""
+"""The power limit of a device: its own, its share of its board's, or what its machine leaves it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def power_limit(device: DeviceSpec) -> Sourced | None:
     return whole.model_copy(update={"value": whole.value / parts, "status": "derived", "note": note})
 
 
-def with_limit(device: DeviceSpec) -> DeviceSpec:
-    """The device with :func:`power_limit` as its own, which lowers the rate of its products too."""
-    limit = power_limit(device)
+def with_limit(device: DeviceSpec, in_machine: Sourced | None = None) -> DeviceSpec:
+    """The device with :func:`power_limit` as its own, else with that of its machine; it bounds the rate of products."""
+    limit = power_limit(device) or in_machine
     return device if limit is device.power_limit else device.model_copy(update={"power_limit": limit})

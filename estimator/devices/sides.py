@@ -11,7 +11,7 @@ import pandas as pd
 from estimator.core import library
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.notes import Note, with_code
-from estimator.core.types import DeviceSpec, MeasuredDevice, Profile, RunPlan
+from estimator.core.types import DeviceSpec, MeasuredDevice, Profile, RunPlan, Sourced
 from estimator.devices.board import with_limit
 from estimator.devices.measurements import read_measurements, with_measured
 from estimator.devices.specs.announced import announcements, with_uncertainty
@@ -39,7 +39,9 @@ class Side:
 def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
     """The device that a plan names: one that it gives itself, as its file would give it, else one of the catalogue.
 
-    A part of a board has its share of the board's power limit. Raises EstimatorError where it is unknown, or its file cannot be read.
+    A part of a board has its share of the board's power limit.
+
+    Raises EstimatorError where it is unknown, or its file cannot be read.
     """
     given = plan.given.get(name)
     if given is None:
@@ -54,13 +56,24 @@ def load_target(plan: RunPlan) -> Side:
     network = plan.network or (system.network if system else None)
     if network:
         device = device.model_copy(update={"network": network})
+    of_machine = _limit_note(device, plan.power_limit)
+    device = with_limit(device, plan.power_limit)
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
         *announcements(device, system),
+        *of_machine,
         *with_code("device-check", target_warnings(plan.given.get(plan.target, plan.target), device)),
         *with_code("measurements-left-out", left_out),
     )
     return Side(with_measured(device, rows), rows, notes, tuple if plan.measurements else siblings_of(device))
+
+
+def _limit_note(device: DeviceSpec, in_machine: Sourced | None) -> tuple[Note, ...]:
+    """A note where a device has the power limit of its machine."""
+    if device.power_limit is not None or in_machine is None:
+        return ()
+    text = f"the power limit of {device.name} is not known: it is taken as {in_machine}, a {in_machine.note}"
+    return (Note("power-listed", text, subject=device.name),)
 
 
 def siblings_of(device: DeviceSpec, *, alone: bool = False) -> Callable[[], Sequence[MeasuredDevice]]:

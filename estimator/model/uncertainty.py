@@ -6,7 +6,7 @@ that share an input are correlated. A column of samples has 1 + draws entries, t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ import pandas as pd
 from estimator.core.interval import draw, draw_sourced, standard
 from estimator.core.types import DeviceSpec, Floats, Names, RunPlan, Sourced
 from estimator.model import coefficients
-from estimator.model.hardware import TYPICAL_YEAR, hardware_of, peak_of_op
+from estimator.model.hardware import TYPICAL_YEAR, Hardware, hardware_of, peak_of_op
 
 # share of the rate of its best products that a power limit leaves a device, the least of 20: of the 66 accelerators of
 # the catalogue whose limit is known, by model/sustained.py
@@ -45,10 +45,12 @@ def peaks(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan) -> RandomStream
     """Samples of log(nominal / drawn peak) of each op; 0 for messages, whose links are drawn by :mod:`link_draws`."""
     kind_of_row, kinds = pd.factorize(work["op_class"].str.cat(work["precision"], sep=" "))
     paths = [_peak(device, *kind.split(" ")) for kind in kinds]
-    rates, power = dict(paths), _unknown_power(device, plan)
-    by_year = dict(zip((name for name, _ in paths), _unknown_year(device, list(kinds), plan), strict=True))
+    rates, names = dict(paths), [name for name, _ in paths]
+    by_power = dict(zip(names, _uncertain_power(device, list(kinds), plan), strict=True))
+    by_year = dict(zip(names, _unknown_year(device, list(kinds), plan), strict=True))
     columns = [
-        _log_lengthening(f"{device.name}.{name}", rate, plan) + power + by_year[name] for name, rate in rates.items()
+        _log_lengthening(f"{device.name}.{name}", rate, plan) + by_power[name] + by_year[name]
+        for name, rate in rates.items()
     ]
     return RandomStreams(
         np.stack(columns, axis=1), np.array([list(rates).index(name) for name, _ in paths])[kind_of_row]
@@ -60,11 +62,20 @@ def _peak(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourc
     return name, None if op_class == "collective" else rate
 
 
-def _unknown_power(device: DeviceSpec, plan: RunPlan) -> Floats | float:
-    """Samples of the logarithm by which a power limit that no file gives lengthens arithmetic; 0 for processors."""
-    if device.is_processor or device.power_limit is not None:
-        return 0.0
-    return -np.log(draw(f"{device.name}.power_limit", UNKNOWN_POWER, 1.0, 1.0, plan.draws, plan.seed))
+def _uncertain_power(device: DeviceSpec, kinds: Sequence[str], plan: RunPlan) -> Floats:
+    """Samples (kinds × 1 + draws) of the logarithm by which a power limit lengthens arithmetic that no file gives, or
+    whose number is uncertain; 0 for processors.
+
+    ``kinds``: class and precision of ops.
+    """
+    limit, stream = device.power_limit, f"{device.name}.power_limit"
+    if device.is_processor or (limit is not None and limit.relative_uncertainty is None):
+        return np.zeros((len(kinds), 1))
+    if limit is None:
+        share = draw(stream, UNKNOWN_POWER, 1.0, 1.0, plan.draws, plan.seed)
+        return np.tile(-np.log(share), (len(kinds), 1))
+    drawn_w = draw_sourced(stream, limit, plan.draws, plan.seed)
+    return _lengthening(device, kinds, lambda hardware: replace(hardware, power=drawn_w[:, None]))
 
 
 def _unknown_year(device: DeviceSpec, kinds: Sequence[str], plan: RunPlan) -> Floats:
@@ -75,12 +86,20 @@ def _unknown_year(device: DeviceSpec, kinds: Sequence[str], plan: RunPlan) -> Fl
     """
     if device.year is not None:
         return np.zeros((len(kinds), 1))
-    op_class, precision = (pd.Series([kind.split(" ")[part] for kind in kinds]) for part in (0, 1))
-    hardware, sustained = hardware_of(device, op_class, precision), coefficients.shipped().gemm.sustained
     first, last = UNKNOWN_YEARS[any(peak.tensor for peak in device.peak.values())]
     years = draw(f"{device.name}.year", first, TYPICAL_YEAR, last, plan.draws, plan.seed)
+    return _lengthening(device, kinds, lambda hardware: replace(hardware, year=years[:, None]))
+
+
+def _lengthening(device: DeviceSpec, kinds: Sequence[str], drawn: Callable[[Hardware], Hardware]) -> Floats:
+    """Samples (kinds × 1 + draws) of the logarithm of nominal over drawn sustained peak.
+
+    ``drawn`` gives the hardware with samples (1 + draws × 1) in place of an uncertain number.
+    """
+    op_class, precision = (pd.Series([kind.split(" ")[part] for kind in kinds]) for part in (0, 1))
+    hardware, sustained = hardware_of(device, op_class, precision), coefficients.shipped().gemm.sustained
     with np.errstate(invalid="ignore"):  # peaks that are infinite or not known
-        lengthening = np.log(sustained.peak(hardware) / sustained.peak(replace(hardware, year=years[:, None])))
+        lengthening = np.log(sustained.peak(hardware) / sustained.peak(drawn(hardware)))
     return np.nan_to_num(lengthening).T
 
 

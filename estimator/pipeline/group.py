@@ -12,12 +12,11 @@ import pandas as pd
 from estimator.core.interval import bounds
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
-from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, SystemSpec, Workload
+from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, Sourced, StepTime, Workload
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
 from estimator.pipeline.group_memory import parts_of
-from estimator.pipeline.listed_power import PowerLimit, limit_in
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
@@ -48,20 +47,19 @@ class OneDevice:
     step: StepTime
     power_w: Floats | None = None
     idle_w: float | None = None
-    limit: PowerLimit | None = None
+    limit: Sourced | None = None
 
 
-def one_device(predicted: PredictedStep, system: SystemSpec | None = None) -> OneDevice:
-    """A device by itself, without the messages that its profile recorded; ``system``: the machine that it is in."""
+def one_device(predicted: PredictedStep) -> OneDevice:
+    """A device by itself, without the messages that its profile recorded."""
     device, plan, coefficients = predicted.target.device, predicted.plan, shipped().power
     alone, replayed = _replay_alone(predicted)
-    known = limit_in(system, device, plan)
-    if known is None:
+    limit = device.power_limit
+    if limit is None:
         return OneDevice(replayed.step)
-    limit, times_s = known.watts, peak_times(alone.ops, device)
-    power_w = known.factor * power.step_power(alone, replayed, times_s, device, limit, coefficients, plan)
+    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, coefficients, plan)
     idle_w = float(power.idle_power(limit.value, power.gddr_bytes(device), coefficients))
-    return OneDevice(replayed.step, power_w, idle_w, known)
+    return OneDevice(replayed.step, power_w, idle_w, limit)
 
 
 def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:
@@ -85,7 +83,6 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
         step=together.step,
         ceiling_s=max(estimated.ceiling_s, float(bounds(together.step.total)[2])),
         power_w=power_w,
-        repeats=own_s / alone.step.total,
         notes=notes,
         copies=group.copies,
         of_group=True,

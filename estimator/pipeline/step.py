@@ -13,7 +13,6 @@ from estimator.core import units
 from estimator.core.notes import Note, ranked, with_code
 from estimator.core.parallel import ALONE
 from estimator.core.types import DeviceSpec, Estimate, Floats, Network, Prediction, Profile, RunPlan
-from estimator.devices.board import power_limit
 from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import Side, load_source, load_target, unknown_source
 from estimator.model import SourceRun, TargetDevice, assumptions, peak_times, predict, specifications
@@ -161,7 +160,7 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     step.refuse_empty(replayed, scenario, ran.where)
     step.refuse_unexplained(ran, scenario)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
-    limit = power_limit(device)
+    limit = device.power_limit
     peak_s = peak_times(prediction.ops, device)
     power_w = power.step_power(prediction, replayed, peak_s, device, limit, shipped().power, plan) if limit else None
     shares = evidence_shares(prediction, replayed, scenario)

@@ -13,10 +13,12 @@ the coefficients are model/coefficients/power.yaml.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from estimator.core.interval import draw, standard
+from estimator.core.interval import draw, draw_sourced, standard
 from estimator.core.notes import Note
 from estimator.core.schema import HOST_CLASSES
 from estimator.core.types import DeviceSpec, Floats, PowerCoefficients, Prediction, RunPlan, Sourced, SystemSpec
@@ -94,7 +96,7 @@ def gddr_bytes(device: DeviceSpec) -> float:
 
 def step_power(
     prediction: Prediction, replayed: ReplayedStep, peak_times_s: tuple[Floats, Floats], device: DeviceSpec,
-    limit: Sourced, coefficients: PowerCoefficients, plan: RunPlan, repeats: Floats | float = 1.0,
+    limit: Sourced, coefficients: PowerCoefficients, plan: RunPlan,
 ) -> Floats:  # fmt: skip
     """Samples of the mean power of a device during a step [W].
 
@@ -109,19 +111,19 @@ def step_power(
         limit: its power limit.
         coefficients: of power.
         plan: draws and seed.
-        repeats: what the device computes in the step / the ops once.
     """
     limit_w, step_s = limit.value, replayed.step.total
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     op_s = prediction.samples[0]
     of_peak, of_bandwidth = (np.divide(each, op_s, out=np.zeros_like(op_s), where=op_s > 0) for each in peak_times_s)
     beyond_s = float(on_device @ (op_s * (intensity(1.0, of_peak, of_bandwidth, coefficients) - coefficients.busy)))
-    busy_s = np.minimum(repeats * replayed.running_s, step_s)  # lanes may run ops at once
-    asked = (coefficients.busy * busy_s + repeats * beyond_s) / step_s
+    busy_s = np.minimum(replayed.running_s, step_s)  # lanes may run ops at once
+    asked = (coefficients.busy * busy_s + beyond_s) / step_s
     idle_w, factor, reading = uncertain_factors(device, coefficients, plan.draws, plan.seed)
     idle_w = np.minimum(idle_w * idle_power(limit_w, gddr_bytes(device), coefficients), limit_w)
     mean_w = (idle_w + (limit_w - idle_w) * np.minimum(asked * factor, 1.0)) * reading
-    return np.asarray(np.minimum(mean_w, limit_w))
+    drawn_limit_w = draw_sourced(f"{device.name}.power_limit", limit, plan.draws, plan.seed)
+    return np.asarray(np.minimum(mean_w, limit_w) * drawn_limit_w / limit_w)
 
 
 def waiting_power(power_w: Floats, idle_w: float, own_s: Floats, step_s: Floats) -> Floats:
@@ -169,21 +171,21 @@ def node_overhead(devices: float, limit_w: float, system: SystemSpec | None) -> 
 def listed_limit(system: SystemSpec | None) -> Sourced | None:
     """A device's power limit from the system's listed power [W]; None where none is listed.
 
-    limit = power / (nodes · devices per node · (RUN_OF_LIST + NODE_OVERHEAD)), in the middle of the overheads.
+    limit = power / (nodes · devices per node · (RUN_OF_LIST + NODE_OVERHEAD)), in the middle of the overheads; its
+    interval is as wide as theirs.
     """
     if system is None or system.power is None:
         return None
     devices = system.nodes.value * system.devices_per_node.value
-    value = system.power.value / (devices * (RUN_OF_LIST + NODE_OVERHEAD[1]))
-    note = f"share of the power of {system.name}"
-    return Sourced(value=value, unit="W", status="derived", source=system.power.source, note=note)
-
-
-def listed_range() -> tuple[float, float, float]:
-    """Low, mid and high of a limit by :func:`listed_limit`, over its mid: by the least and the most overhead."""
-    least, mid, most = NODE_OVERHEAD
-    whole = RUN_OF_LIST + mid
-    return whole / (RUN_OF_LIST + most), 1.0, whole / (RUN_OF_LIST + least)
+    least, mid, most = (RUN_OF_LIST + overhead for overhead in NODE_OVERHEAD)
+    return Sourced(
+        value=system.power.value / (devices * mid),
+        unit="W",
+        status="derived",
+        relative_uncertainty=math.sqrt(most / least) - 1.0,
+        source=system.power.source,
+        note=f"share of the listed power of {system.name}",
+    )
 
 
 def draw_overhead(ends_w: tuple[float, float, float], name: str, draws: int, seed: int) -> Floats:

@@ -73,7 +73,8 @@ def scale(
             f"timed steps correct one way to divide a training, and {len(splits)} are asked for "
             f"({' and '.join(map(str, splits))}); give one of them"
         )
-    alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network), system)
+    limit = power.listed_limit(system)
+    alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network, power_limit=limit))
     return _joined([_scale_split(alone, system, devices, split, scaling, timed_steps) for split in splits])
 
 
@@ -108,10 +109,8 @@ def _scale_split(
     predicted = _steps(every, alone, split)
     whole_s = each_alone.of(WHOLE, batch).device.step.total
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
-    of_first = alone[groups[0].at_once]
-    first, limit = of_first.predicted, of_first.device.limit
-    of_power = limit.notes if limit else ()
-    notes = ranked((*_notes(system, first, steps), *unfilled_stages(groups[0], split), *of_power))
+    first = alone[groups[0].at_once].predicted
+    notes = ranked((*_notes(system, first, steps), *unfilled_stages(groups[0], split)))
     row = partial(_row, system, whole_s, scaling, ranks.of_copy, split)
     return {
         "workload": profile.workload.name,
@@ -129,7 +128,7 @@ def _scale_split(
             *sentences(notes, "left-open"),
             _how(first, split),
             str(spreads_of(first.profile)),
-            POWER if limit else NO_POWER,
+            POWER if first.target.device.power_limit else NO_POWER,
             *([STAGES] if split.pipeline > 1 else []),
             *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
             *sentences(notes, "assumption"),
@@ -183,7 +182,6 @@ class _Alone:
     profile: Profile
     plan: RunPlan
     split: Split  # of the model; the whole one where copies alone share the training
-    system: SystemSpec
 
     @cached_property
     def predicted(self) -> PredictedStep:
@@ -191,7 +189,7 @@ class _Alone:
 
     @cached_property
     def device(self) -> OneDevice:
-        return one_device(self.predicted, self.system)
+        return one_device(self.predicted)
 
     @cached_property
     def held(self) -> list[Held] | None:
@@ -216,8 +214,8 @@ def _floor_s(alone: _Alone, group: Group, split: Split) -> float:
 class _EachAlone:
     """A device by itself, predicted once for each local batch and each split that divides the model."""
 
-    def __init__(self, profile: Profile, plan: RunPlan, system: SystemSpec) -> None:
-        self.profile, self.plan, self.system = profile, plan, system
+    def __init__(self, profile: Profile, plan: RunPlan) -> None:
+        self.profile, self.plan = profile, plan
         self._known: dict[tuple[Split, int | None], _Alone] = {}
 
     def of(self, split: Split, batch: int | None) -> _Alone:
@@ -229,7 +227,7 @@ class _EachAlone:
         key = (of_model, batch)
         if key not in self._known:
             plan = replace(self.plan, batch=batch)
-            self._known[key] = _Alone(divided(self.profile, split), plan, of_model, self.system)
+            self._known[key] = _Alone(divided(self.profile, split), plan, of_model)
         return self._known[key]
 
 
@@ -342,7 +340,7 @@ def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> 
     if one.power_w is None or one.idle_w is None or one.limit is None:
         return {"power_w": None, "energy_j_per_step": None}
     device_w = power.waiting_power(one.power_w, one.idle_w, total_s - step.step.communication_exposed, total_s)
-    ends_w = power.node_overhead(system.devices_per_node.value, one.limit.watts.value, system)
+    ends_w = power.node_overhead(system.devices_per_node.value, one.limit.value, system)
     node_w = power.draw_overhead(ends_w, system.name, alone.plan.draws, alone.plan.seed)
     unused = group.nodes * int(system.devices_per_node.value) - group.devices
     all_w = group.devices * device_w + unused * one.idle_w + group.nodes * node_w

@@ -11,9 +11,8 @@ from estimator.core.parallel import Split, read_split
 from estimator.core.types import Estimate, Profile, RunPlan, Workload
 from estimator.devices import load_system
 from estimator.pipeline.group import estimate_group
-from estimator.pipeline.listed_power import with_listed_power
 from estimator.pipeline.step import estimate
-from estimator.rollup import quality
+from estimator.rollup import power, quality
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.rollup.scaling import Group, group_of, refuse_fewer
 from estimator.studies.places import beside, read_profile_beside
@@ -51,7 +50,7 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
     of_unit = (*_left_out_note(unit_name, unit, estimated), *_steps_rise_note(unit_name, unit))
     estimated = replace(estimated, notes=(*of_unit, *estimated.notes))
     _refuse_carried(estimated)
-    return with_listed_power(estimated, size.system)
+    return estimated
 
 
 def group_of_unit(unit: UnitOfWork, devices: int, profile: Profile, size: Size) -> Group:
@@ -139,9 +138,10 @@ def split_of(unit: UnitOfWork) -> Split:
 
 def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> RunPlan:
     """How the profile is to run there: what the unit says comes before what its machine does."""
-    device = load_system(beside(folder, machine.system)).device if machine.system else str(machine.device)
+    system = load_system(beside(folder, machine.system)) if machine.system else None
     return RunPlan(
-        target=beside(folder, device),
+        target=beside(folder, system.device if system else str(machine.device)),
+        power_limit=power.listed_limit(system),
         precision=unit.precision or machine.precision,
         fusion=unit.fusion or machine.fusion or "none",
         layout=unit.layout or machine.layout or "auto",

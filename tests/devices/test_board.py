@@ -1,5 +1,6 @@
-"""A device's share of its board's power limit."""
+"""The power limit of a device, of its board, and in its machine."""
 
+from estimator.core.types import Sourced
 from estimator.devices import load_device
 from estimator.devices.board import power_limit, with_limit
 
@@ -27,3 +28,10 @@ def test_the_share_is_the_parts_own_limit_where_it_is_predicted() -> None:
     part, own = load_device("mi250x-gcd"), load_device("mi250x")
     assert with_limit(part).power_limit == power_limit(part)
     assert with_limit(own) is own
+
+
+def test_the_machine_gives_a_limit_where_nothing_else_does() -> None:
+    in_machine = Sourced(value=500.0, unit="W")
+    assert with_limit(load_device("gh200-96gb"), in_machine).power_limit == in_machine
+    for name in ("mi250x-gcd", "mi250x"):
+        assert with_limit(load_device(name), in_machine).power_limit == with_limit(load_device(name)).power_limit

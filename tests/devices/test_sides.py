@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.types import DeviceNumbers, Profile, RunPlan
+from estimator.core.types import DeviceNumbers, Profile, RunPlan, Sourced
 from estimator.devices import load_device
 from estimator.devices.recorded import recorded_devices
 from estimator.devices.sides import Side, load_source, load_target, siblings_of, unknown_source
@@ -48,6 +48,15 @@ def test_a_part_of_a_board_has_its_share_of_the_boards_power_limit(p1b3: Profile
     assert source is not None
     limits = [side.device.power_limit for side in (target, source)]
     assert [limit and limit.value for limit in limits] == [whole.value / 2, whole.value / 2]
+
+
+def test_a_target_without_a_limit_has_that_of_its_machine() -> None:
+    limit = Sourced(value=500.0, unit="W", note="share of the listed power of alps")
+    unknown, known = (load_target(RunPlan(name, power_limit=limit)) for name in ("gh200-96gb", "v100"))
+    assert unknown.device.power_limit == limit
+    assert [note.code for note in unknown.notes if note.code == "power-listed"] == ["power-listed"]
+    assert known.device.power_limit == load_device("v100").power_limit
+    assert not any(note.code == "power-listed" for note in known.notes)
 
 
 def test_a_device_that_a_plan_gives_needs_no_file(p1b3: Profile) -> None:

@@ -36,6 +36,16 @@ def test_a_power_limit_that_no_file_gives_widens_the_interval_to_longer_times() 
     assert np.exp(np.quantile(none, 0.95)) == pytest.approx(1 / uncertainty.UNKNOWN_POWER, rel=0.05)
 
 
+@pytest.mark.parametrize(("power", "is_wider"), [("900 W", False), ("40 W", True)])
+def test_an_uncertain_power_limit_widens_the_interval_where_it_binds(power: str, is_wider: bool) -> None:
+    work, limit = schema.WORK.conform(WORK.iloc[[0]], "test"), {"value": power, "uncertainty": "40 %"}
+    device = make_device(peak={"fp32": "10 TFLOP/s"}, power_limit=limit, year=2022)
+    samples = uncertainty.peaks(device, work, RunPlan("toy", draws=500)).samples[:, 0]
+    assert samples[0] == 0.0
+    assert (samples.min() < -0.1 and samples.max() > 0.1) == is_wider
+    assert is_wider or np.abs(samples).max() < 0.01
+
+
 @pytest.mark.parametrize(("power", "is_wider"), [("900 W", False), ("100 W", True)])
 def test_a_year_that_no_file_gives_widens_the_interval_where_power_binds(power: str, is_wider: bool) -> None:
     work = schema.WORK.conform(WORK, "test")

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from estimator.core.interval import bounds
+from estimator.core.interval import bounds, draw_sourced
 from estimator.core.types import Estimate, PowerCoefficients, Profile, RunPlan, Sourced, Workload
 from estimator.devices import load_device, load_system
 from estimator.model.coefficients import shipped
@@ -107,16 +107,51 @@ def test_kernels_that_launches_hide_take_their_energy() -> None:
     assert steps[2].step.total[0] > 2 * steps[0].step.total[0]
 
 
-@pytest.mark.parametrize(("share", "repeats", "busy"), [(2.0, 1.0, 1.0), (0.5, 1.0, 0.5), (0.5, 2.0, 1.0)])
-def test_a_device_is_busy_for_no_longer_than_its_step(share: float, repeats: float, busy: float) -> None:
-    """Ops of several lanes may run at once, and a step may hold them several times."""
+@pytest.mark.parametrize(("share", "busy"), [(2.0, 1.0), (0.5, 0.5)])
+def test_a_device_is_busy_for_no_longer_than_its_step(share: float, busy: float) -> None:
+    """Ops of several lanes may run at once."""
     prediction, nothing = predicted(), np.zeros(len(predicted().ops))
     step, limit = replayed(1.0, idle_s=0.0), Sourced(value=110.0, unit="W")
     concurrent = dataclasses.replace(step, running_s=share * step.step.total)
     found = power.step_power(
-        prediction, concurrent, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1), repeats
+        prediction, concurrent, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1)
     )
     assert found == pytest.approx(11.0 + 99.0 * C.busy * busy)
+
+
+def test_the_limit_and_the_nodes_together_make_the_listed_power() -> None:
+    system = load_system("alps")
+    limit = power.listed_limit(system)
+    assert limit is not None
+    assert system.power is not None
+    low, mid, high = power.node_overhead(4, limit.value, system)
+    assert low < mid < high
+    assert 2688 * (4 * power.RUN_OF_LIST * limit.value + mid) == pytest.approx(system.power.value)
+
+
+def test_the_interval_of_a_listed_limit_is_as_wide_as_that_of_the_overhead() -> None:
+    limit = power.listed_limit(load_system("alps"))
+    least, _, most = power.NODE_OVERHEAD
+    assert limit is not None
+    assert limit.relative_uncertainty is not None
+    assert (1 + limit.relative_uncertainty) ** 2 == pytest.approx((0.9 + most) / (0.9 + least))
+
+
+def test_no_list_gives_no_limit() -> None:
+    assert power.listed_limit(None) is None
+    assert power.listed_limit(load_system("isambard-ai")) is None
+
+
+def test_an_uncertain_limit_is_that_of_all_power() -> None:
+    prediction, nothing = predicted(), np.zeros(len(predicted().ops))
+    limits = [Sourced(value=110.0, unit="W", relative_uncertainty=u) for u in (None, 0.4)]
+    plan, step = RunPlan("toy", draws=1), replayed(1.0, idle_s=0.0)
+    certain, uncertain = (
+        power.step_power(prediction, step, (nothing, nothing), make_device(), limit, C, plan) for limit in limits
+    )
+    drawn_w = draw_sourced("toy.power_limit", limits[1], plan.draws, plan.seed)
+    assert drawn_w[0] == 110.0 != drawn_w[1]
+    assert uncertain / certain == pytest.approx(drawn_w / 110.0)
 
 
 def test_a_processors_power_is_less_certain() -> None:

@@ -209,7 +209,7 @@ def test_a_device_without_a_power_limit_has_its_share_of_its_machines_listed_pow
     (row,) = document["rows"]
     assert 4 * 50 < row["power_w"]["mid"] < 4 * 1000
     assert row["energy_j_per_step"]["mid"] > 0
-    assert any("W are derived from the listed power of alps" in note for note in document["notes"])
+    assert any("a share of the listed power of alps" in note for note in document["notes"])
 
 
 def test_where_nothing_tells_a_power_limit_a_note_says_so() -> None:
