@@ -14,8 +14,8 @@ WIDTHS = (1280, 400)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-def render(report: Path, folder: Path) -> list[str]:
-    """Write the screenshots; return what the page should not have done."""
+def render(report: Path, folder: Path, *, full_page: bool = True) -> list[str]:
+    """Write the screenshots, of the whole page or of its first screen; return what the page should not have done."""
     complaints: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
@@ -24,7 +24,7 @@ def render(report: Path, folder: Path) -> list[str]:
             _listen(page, report, complaints)
             page.goto(report.resolve().as_uri())
             complaints += _overflow(page, width)
-            page.screenshot(path=folder / f"report-{width}.png", full_page=True)
+            page.screenshot(path=folder / f"report-{width}.png", full_page=full_page)
             page.close()
         browser.close()
     return complaints
