@@ -100,6 +100,8 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     device = planned_device(plan, plan.source) if plan.source else stated and with_limit(stated)
     if device is None:
         return None
+    if device.name == target.device.name:  # where nothing tells its limit, it ran within that of the target's machine
+        device = with_limit(device, target.device.power_limit)
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
     if target.measurements.empty:
         return Side(device, target.measurements.iloc[:0], notes)

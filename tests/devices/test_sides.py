@@ -59,6 +59,14 @@ def test_a_target_without_a_limit_has_that_of_its_machine() -> None:
     assert not any(note.code == "power-listed" for note in known.notes)
 
 
+@pytest.mark.parametrize(("source", "is_limited"), [("gh200-96gb", True), ("gh200-144gb", False)])
+def test_a_source_like_the_target_ran_within_the_same_limit(p1b3: Profile, source: str, is_limited: bool) -> None:
+    plan = RunPlan("gh200-96gb", source=source, power_limit=Sourced(value=500.0, unit="W", note="share"))
+    side = load_source(p1b3, plan, load_target(plan), ())
+    assert side is not None
+    assert (side.device.power_limit == plan.power_limit) == is_limited
+
+
 def test_a_device_that_a_plan_gives_needs_no_file(p1b3: Profile) -> None:
     own = make_device(name="mine", peak={"fp32": "10 TFLOP/s", "fp64": "90 TFLOP/s"}, aliases=["v100"])
     plan = RunPlan("mine", source="mine", given={"mine": own})
