@@ -689,7 +689,6 @@ class Estimate:
     evidence: Mapping[str, float]  # share of the step by method, the largest first
     fusion: Fusion = Fusion()
     memory: MemoryUse | None = None  # what the device must hold; None where nothing tells the parameters
-    power_limit: Sourced | None = None  # of the target, or its share of its board's
     power_w: Floats | None = None  # mean over the step; None where that is unknown
     specifications: Mapping[str, Sourced] = field(default_factory=dict)  # the catalogue's numbers that it uses
     notes: tuple[Note, ...] = ()

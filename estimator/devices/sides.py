@@ -97,11 +97,11 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     too. Raises EstimatorError as :func:`load_target` does.
     """
     stated = recorded[0] if len(recorded) == 1 else None
-    device = planned_device(plan, plan.source) if plan.source else stated and with_limit(stated)
+    device = planned_device(plan, plan.source) if plan.source else stated
     if device is None:
         return None
-    if device.name == target.device.name:  # where nothing tells its limit, it ran within that of the target's machine
-        device = with_limit(device, target.device.power_limit)
+    # where nothing tells the limit of a source like the target, it ran within that of the target's machine
+    device = with_limit(device, target.device.power_limit if device.name == target.device.name else None)
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
     if target.measurements.empty:
         return Side(device, target.measurements.iloc[:0], notes)

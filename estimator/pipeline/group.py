@@ -12,7 +12,7 @@ import pandas as pd
 from estimator.core.interval import bounds
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
-from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, Sourced, StepTime, Workload
+from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, Workload
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
@@ -40,14 +40,11 @@ from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work,
 
 @dataclass(frozen=True)
 class OneDevice:
-    """A device that trains by itself: its step, its mean power in it, its power without work and its limit [W], where
-    known.
-    """
+    """A device that trains by itself: its step, its mean power in it and its power without work [W], where known."""
 
     step: StepTime
     power_w: Floats | None = None
     idle_w: float | None = None
-    limit: Sourced | None = None
 
 
 def one_device(predicted: PredictedStep) -> OneDevice:
@@ -59,7 +56,7 @@ def one_device(predicted: PredictedStep) -> OneDevice:
         return OneDevice(replayed.step)
     power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, coefficients, plan)
     idle_w = float(power.idle_power(limit.value, power.gddr_bytes(device), coefficients))
-    return OneDevice(replayed.step, power_w, idle_w, limit)
+    return OneDevice(replayed.step, power_w, idle_w)
 
 
 def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:

@@ -186,7 +186,6 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
         evidence=shares,
         fusion=work.saved,
         memory=use,
-        power_limit=limit,
         power_w=power_w,
         specifications=specifications(prediction.ops, device),
         notes=ranked(notes),

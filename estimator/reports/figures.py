@@ -100,8 +100,8 @@ def _points(axes: Axes, x: Floats, y: Floats, area: Floats, colour: str, label: 
     axes.plot([], [], label=label, markersize=5, **style)
     diameters = np.sqrt(area).round()
     for diameter in np.unique(diameters)[::-1]:
-        alike = diameters == diameter
-        axes.plot(x[alike], y[alike], markersize=diameter, **style)
+        of_size = diameters == diameter
+        axes.plot(x[of_size], y[of_size], markersize=diameter, **style)
 
 
 def _power_of_ten(value: float, _: object = None) -> str:

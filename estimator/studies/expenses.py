@@ -19,7 +19,7 @@ def given_power(study: Study, unit: UnitOfWork, machine: Machine, estimated: Est
 
     Where trainings share a device in turn, it is the power with one of them alone; where they are fused, with all.
     """
-    limit = estimated.power_limit
+    limit = estimated.target.power_limit
     if estimated.power_w is None or limit is None:
         return
     name, coefficients = estimated.target.name, shipped().power

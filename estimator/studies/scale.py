@@ -336,11 +336,11 @@ def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> 
 
     Devices of these nodes that the training does not use are idle.
     """
-    one, total_s = alone.device, step.step.total
-    if one.power_w is None or one.idle_w is None or one.limit is None:
+    one, total_s, limit = alone.device, step.step.total, alone.predicted.target.device.power_limit
+    if one.power_w is None or one.idle_w is None or limit is None:
         return {"power_w": None, "energy_j_per_step": None}
     device_w = power.waiting_power(one.power_w, one.idle_w, total_s - step.step.communication_exposed, total_s)
-    ends_w = power.node_overhead(system.devices_per_node.value, one.limit.value, system)
+    ends_w = power.node_overhead(system.devices_per_node.value, limit.value, system)
     node_w = power.draw_overhead(ends_w, system.name, alone.plan.draws, alone.plan.seed)
     unused = group.nodes * int(system.devices_per_node.value) - group.devices
     all_w = group.devices * device_w + unused * one.idle_w + group.nodes * node_w

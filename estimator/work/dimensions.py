@@ -35,11 +35,12 @@ def fill_products(
     """
     products = ops.read_each(rows, stated_product, where)
     products |= _resolve(ops, [i for i in ops.indices(rows) if i not in products], products, where)
-    for name in SIZES if products else ():
-        values = ops.spread(products, lambda product, name=name: getattr(product, name))  # type: ignore[misc]
-        work[name] = work[name].fillna(pd.Series(values, index=work.index).where(rows).astype("Int64"))
-    for name in TEXTS if products else ():
-        work[name] = work[name].fillna(_texts(ops, {i: getattr(p, name) for i, p in products.items()}, rows))
+    if products:
+        for name in SIZES:
+            values = ops.spread(products, lambda product, name=name: getattr(product, name))  # type: ignore[misc]
+            work[name] = work[name].fillna(pd.Series(values, index=work.index).where(rows).astype("Int64"))
+        for name in TEXTS:
+            work[name] = work[name].fillna(_texts(ops, {i: getattr(p, name) for i, p in products.items()}, rows))
     work["batch"] = work["batch"].mask((work["op_class"] == "gemm") & work["m"].notna() & work["batch"].isna(), 1)
     return work, (*_ambiguous_notes(work, rows, workload), *_never_ran_notes(work))
 

@@ -1,5 +1,6 @@
 """The step of several devices: one timeline, replayed with the messages of each number of them."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
 from estimator.core.types import Network, Profile, RunPlan, Workload
+from estimator.devices import load_system
 from estimator.pipeline.group import (
     assumed_links,
     estimate_group,
@@ -22,6 +24,7 @@ from estimator.pipeline.step import PredictedStep, estimate, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import gradient_places
+from estimator.rollup.power import listed_limit
 from estimator.rollup.scaling import NO_SPREAD, Group, group_of
 from estimator.work.parallel import Ranks
 from tests.conftest import make_ops
@@ -52,6 +55,17 @@ def test_one_device_has_the_step_of_its_estimate() -> None:
     assert alone.power_w[0] == pytest.approx(found.power_w[0])
     assert alone.idle_w is not None
     assert 0 < alone.idle_w < alone.power_w[0]
+
+
+@pytest.mark.parametrize("written", ["data", "data,micro=4", "data,micro=1"])
+def test_a_group_draws_about_what_its_device_does_at_the_batch_that_it_computes_at_once(written: str) -> None:
+    profile, split, limit = read_profile("gpt2"), read_split(written), listed_limit(load_system("alps"))
+    plan = RunPlan("gh200-96gb", draws=0, batch=32, power_limit=limit)
+    in_group = estimate_group(profile, plan, group_of(2, 4, "weak", 32, split), split).power_w
+    by_itself = estimate(profile, replace(plan, batch=split.micro_batch or 32)).power_w
+    assert in_group is not None
+    assert by_itself is not None
+    assert 0.8 * by_itself[0] < in_group[0] <= by_itself[0]
 
 
 def test_groups_together_are_those_one_by_one() -> None:

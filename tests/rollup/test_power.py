@@ -142,6 +142,30 @@ def test_no_list_gives_no_limit() -> None:
     assert power.listed_limit(load_system("isambard-ai")) is None
 
 
+def test_a_device_without_a_limit_has_its_machines(p1b3: Profile) -> None:
+    system = load_system("jupiter-booster")
+    limit = power.listed_limit(system)
+    own, found = (estimate(p1b3, RunPlan("gh200-96gb", draws=200, power_limit=given)) for given in (None, limit))
+    assert own.power_w is None
+    assert found.power_w is not None
+    assert limit is not None
+    assert system.power is not None
+    assert limit.value == pytest.approx(system.power.value / (4 * system.nodes.value * (0.9 + 0.33)))
+    assert 50 < found.power_w[0] < limit.value
+    assert found.step.total[0] >= own.step.total[0]
+    assert any("a share of the listed power of jupiter-booster" in text for text in found.assumptions)
+
+
+def test_the_power_within_a_listed_limit_is_less_certain_than_within_a_known_one(p1b3: Profile) -> None:
+    limit = power.listed_limit(load_system("alps"))
+    listed, known = (
+        estimate(p1b3, RunPlan(name, power_limit=limit)).power_w for name in ("gh200-96gb", "h100-sxm5-80gb")
+    )
+    assert listed is not None
+    assert known is not None
+    assert (listed / listed[0]).std() > (known / known[0]).std()
+
+
 def test_an_uncertain_limit_is_that_of_all_power() -> None:
     prediction, nothing = predicted(), np.zeros(len(predicted().ops))
     limits = [Sourced(value=110.0, unit="W", relative_uncertainty=u) for u in (None, 0.4)]
