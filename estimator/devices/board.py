@@ -18,6 +18,6 @@ def power_limit(device: DeviceSpec) -> Sourced | None:
 
 
 def with_limit(device: DeviceSpec, in_machine: Sourced | None = None) -> DeviceSpec:
-    """The device with :func:`power_limit` as its own, else with that of its machine; it bounds the rate of products."""
+    """The device with a power limit: :func:`power_limit`, else that of its machine, where either is known."""
     limit = power_limit(device) or in_machine
     return device if limit is device.power_limit else device.model_copy(update={"power_limit": limit})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from estimator.core import library
+from estimator.core import library, units
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, MeasuredDevice, Profile, RunPlan, Sourced
@@ -39,29 +39,25 @@ class Side:
 def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
     """The device that a plan names: one that it gives itself, as its file would give it, else one of the catalogue.
 
-    A part of a board has its share of the board's power limit.
-
     Raises EstimatorError where it is unknown, or its file cannot be read.
     """
     given = plan.given.get(name)
     if given is None:
-        return with_limit(load_device(name))
-    return with_limit(with_uncertainty(given) if given.announced else given)
+        return load_device(name)
+    return with_uncertainty(given) if given.announced else given
 
 
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
-    device = planned_device(plan, plan.target)
+    device = with_limit(planned_device(plan, plan.target), plan.power_limit)
     system = load_system(plan.system) if plan.system else None
     network = plan.network or (system.network if system else None)
     if network:
         device = device.model_copy(update={"network": network})
-    of_machine = _limit_note(device, plan.power_limit)
-    device = with_limit(device, plan.power_limit)
     rows, left_out = read_measurements(device, plan.measurements, plan.target)
     notes = (
         *announcements(device, system),
-        *of_machine,
+        *_limit_note(device, plan.power_limit),
         *with_code("device-check", target_warnings(plan.given.get(plan.target, plan.target), device)),
         *with_code("measurements-left-out", left_out),
     )
@@ -70,9 +66,10 @@ def load_target(plan: RunPlan) -> Side:
 
 def _limit_note(device: DeviceSpec, in_machine: Sourced | None) -> tuple[Note, ...]:
     """A note where a device has the power limit of its machine."""
-    if device.power_limit is not None or in_machine is None:
+    if in_machine is None or device.power_limit != in_machine:
         return ()
-    text = f"the power limit of {device.name} is not known: it is taken as {in_machine}, a {in_machine.note}"
+    limit = units.show(in_machine.value, in_machine.unit, 3)
+    text = f"the power limit of {device.name} is not known: {limit} are taken, a {in_machine.note}"
     return (Note("power-listed", text, subject=device.name),)
 
 

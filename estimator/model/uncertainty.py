@@ -63,8 +63,8 @@ def _peak(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourc
 
 
 def _uncertain_power(device: DeviceSpec, kinds: Sequence[str], plan: RunPlan) -> Floats:
-    """Samples (kinds × 1 + draws) of the logarithm by which a power limit lengthens arithmetic that no file gives, or
-    whose number is uncertain; 0 for processors.
+    """Samples (kinds × 1 + draws) of the logarithm by which an unknown or uncertain power limit lengthens arithmetic;
+    0 for processors.
 
     ``kinds``: class and precision of ops.
     """

@@ -13,8 +13,6 @@ the coefficients are model/coefficients/power.yaml.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -172,17 +170,18 @@ def listed_limit(system: SystemSpec | None) -> Sourced | None:
     """A device's power limit from the system's listed power [W]; None where none is listed.
 
     limit = power / (nodes · devices per node · (RUN_OF_LIST + NODE_OVERHEAD)), in the middle of the overheads; its
-    interval is as wide as theirs.
+    interval holds the limits by the least and the most of them.
     """
     if system is None or system.power is None:
         return None
     devices = system.nodes.value * system.devices_per_node.value
     least, mid, most = (RUN_OF_LIST + overhead for overhead in NODE_OVERHEAD)
+    farthest = max(most / mid, mid / least)
     return Sourced(
         value=system.power.value / (devices * mid),
         unit="W",
         status="derived",
-        relative_uncertainty=math.sqrt(most / least) - 1.0,
+        relative_uncertainty=farthest - 1.0,
         source=system.power.source,
         note=f"share of the listed power of {system.name}",
     )

@@ -41,6 +41,13 @@ def test_rows_keep_their_order_and_get_a_time(tmp_path: Path) -> None:
     assert predicted["bound"].iloc[2] == "memory"
 
 
+def test_products_of_a_part_are_within_its_share_of_the_boards_power_limit(tmp_path: Path) -> None:
+    path = write(tmp_path, "op_class,precision,m,n,k\ngemm,fp32,8192,8192,8192\n")
+    predicted, notes = shapes.predict_shapes(path, RunPlan("mi250x-gcd", draws=0))
+    assert not any("gives no power_limit" in note for note in notes)
+    assert predicted["time_s"].iloc[0] > 2 * 8192**3 / 0.8 / 47.9e12  # 280 W hold fp32 below 0.8 of its peak
+
+
 def test_warnings_about_the_device_are_passed_on(tmp_path: Path) -> None:
     device = tmp_path / "mine.yaml"
     device.write_text("name: mine\npeak: {fp32: 10 TFLOP/s, fp16: 20 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
