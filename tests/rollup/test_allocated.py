@@ -30,21 +30,23 @@ def trained(name: str) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def differences(name: str, profile: str) -> tuple[float, float]:
-    """How far our bytes are from those that ops asked for, and from what the allocator gave them.
+def compared(name: str, profile: str) -> tuple[float, float, bool]:
+    """Ours over what ops asked for, over what the allocator gave them, and whether our interval holds the latter.
 
     Of its ops TensorFlow takes another order in one process than in the next, so that more lives at once now and then:
     of up to three processes the one that is nearest counts, and none follows one that is near enough.
     """
-    use = memory(read_profile(profile), RunPlan(""))
+    use = memory(read_profile(profile), RunPlan("", draws=200))
     total = float(use.total[0])
-    asked, best = total - float(use.parts["allocator"][0]), (np.inf, np.inf)
-    for _ in range(PROCESSES):
-        truth = trained(name)
-        best = min(best, (abs(asked / truth["asked"] - 1), abs(total / truth["allocated"] - 1)))
-        if best[0] < FARTHEST[name]:
+    asked = total - float(use.parts["allocator"][0])
+    low, high = np.quantile(use.total[1:], [0.05, 0.95])
+    truths: list[dict[str, float]] = []
+    while len(truths) < PROCESSES:
+        truths.append(trained(name))
+        if abs(asked / truths[-1]["asked"] - 1) < FARTHEST[name]:
             break
-    return best
+    truth = min(truths, key=lambda each: abs(asked / each["asked"] - 1))
+    return asked / truth["asked"], total / truth["allocated"], bool(low <= truth["allocated"] <= high)
 
 
 @pytest.mark.slow
@@ -52,9 +54,10 @@ def differences(name: str, profile: str) -> tuple[float, float]:
 def test_what_tensorflow_asks_for_and_allocates() -> None:
     """Ops ask for what we count, workspaces of convolutions apart; P3B1's order is hardly ever that of its capture.
 
-    What the allocator adds is judged as a median: chunks that stay from a model's start are as large as chance has it.
+    What the allocator adds to one model is chance, as chunks stay from the model's start: over the models ours is as
+    often too much as too little, and the intervals hold most of them.
     """
-    found = {name: differences(name, profile) for name, profile in WORKLOADS.items()}
-    allocated = sorted(difference for _, difference in found.values())
-    assert {name: asked for name, (asked, _) in found.items() if asked >= FARTHEST[name]} == {}
-    assert allocated[len(allocated) // 2] < 0.10
+    found = {name: compared(name, profile) for name, profile in WORKLOADS.items()}
+    assert {name: asked for name, (asked, _, _) in found.items() if abs(asked - 1) >= FARTHEST[name]} == {}
+    assert float(np.median([allocated for _, allocated, _ in found.values()])) == pytest.approx(1, abs=0.10)
+    assert sum(holds for _, _, holds in found.values()) >= 0.7 * len(found), found
