@@ -1,0 +1,70 @@
+"""Several training steps in one mark."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from estimator.profiles import read_profile
+from estimator.profiles.xplane.executions import updates_per_mark
+from tests.conftest import ROOT
+
+FIT = """
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+at_once, batches, batch = int(sys.argv[1]), 12, 32
+model = keras.Sequential([keras.Input((256,)), keras.layers.Dense(512, activation="relu"), keras.layers.Dense(10)])
+model.compile("adam", "mse", steps_per_execution=at_once, jit_compile=True)
+data = np.ones((batches * batch, 256), "float32"), np.ones((batches * batch, 10), "float32")
+model.fit(*data, batch_size=batch, verbose=0)
+tf.profiler.experimental.start(sys.argv[2])
+model.fit(*data, batch_size=batch, verbose=0)
+tf.profiler.experimental.stop()
+"""
+
+
+def calls(**rows: tuple[str, float, float]) -> pd.DataFrame:
+    """OPS of rows of phase, calls and time."""
+    columns = [(name.replace("__", "/"), name.split("__")[-1], *row) for name, row in rows.items()]
+    return pd.DataFrame(columns, columns=["op", "op_type", "phase", "calls", "time_s"])
+
+
+def test_a_loop_of_steps_updates_each_variable_as_often() -> None:
+    ops = calls(adam__Sub=("optimizer", 4, 1), adam__Mul=("optimizer", 4, 1), g__MatMul=("backward", 4, 9))
+    assert updates_per_mark(ops) == 4
+    hoisted = calls(adam__Fill=("optimizer", 1, 0.01), adam__Mul=("optimizer", 4, 1), g__MatMul=("backward", 4, 9))
+    assert updates_per_mark(hoisted) == 4
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [
+        calls(adam__Mul=("optimizer", 1, 1), g__while__MatMul=("backward", 20, 9)),  # a recurrent layer
+        calls(adam__Mul=("optimizer", 5, 1), adam_1__Mul=("optimizer", 1, 1), g__MatMul=("backward", 6, 9)),  # two nets
+        calls(adam__Mul=("optimizer", 2, 1), g__MatMul=("backward", 1, 9)),  # a variable that two layers share
+        calls(Mul=("optimizer", 8, 1), MatMul=("backward", 6, 9)),  # eager, one row for all of a type
+        calls(MatMul=("forward", 4, 9)),
+    ],
+)  # fmt: skip
+def test_other_repeated_ops_are_one_step(ops: pd.DataFrame) -> None:
+    assert updates_per_mark(ops) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_steps_per_execution_of_keras(tmp_path: Path) -> None:
+    dumps = {at_once: tmp_path / str(at_once) for at_once in (1, 5)}
+    for at_once, folder in dumps.items():
+        subprocess.run([sys.executable, "-c", FIT, str(at_once), folder], check=True, capture_output=True, cwd=ROOT)
+    single, several = (read_profile(folder) for folder in dumps.values())
+    assert single.steps == several.steps == 12  # 5 + 5 + 2
+    assert any("12 steps are counted in 3 marks" in warning for warning in several.warnings)
+    products = [profile.ops.loc[profile.ops["op_type"] == "dot", "calls"].sum() for profile in (single, several)]
+    assert products[0] == pytest.approx(products[1]) == 5
+    assert read_profile(dumps[5], steps=3).steps == 3
