@@ -131,9 +131,10 @@ def _input_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, itemsize: Floats)
     holders = is_variable(work) | is_update(work) | in_phase(work, "optimizer")
     inside = {*work["op"][~in_phase(work, "input")], *_names(work[holders])}
     sizes: dict[tuple[str, shapes.Shape], float] = {}
+    inputs = work["inputs"].tolist()
     for row in np.flatnonzero((in_phase(work, "forward") & ~holders).to_numpy(dtype=bool)):
         operands = parsed.of_row(row).operands
-        for name, shape in zip(listed(work["inputs"].iloc[row]), operands, strict=False):
+        for name, shape in zip(listed(inputs[row]), operands, strict=False):
             if name and shape and name not in inside:
                 sizes[name, form(shape)] = math.prod(shape) * float(itemsize[row])
     return sum(sizes.values())
