@@ -81,7 +81,7 @@ def test_a_sibling_that_does_what_its_own_model_predicts_corrects_nothing() -> N
     as_modelled = predict_on(work, SIBLING, table()).ops["target_time_s"].item()
     modelled, sibling = (predict_beside(rows, table()) for rows in (table(), table((*SLOW[:-1], as_modelled))))
     assert sibling["target_time_s"] == pytest.approx(modelled["target_time_s"], rel=1e-3)
-    assert sibling["resembling"] == "sibling in fp32, with a weight of 45 %"
+    assert sibling["resembling"] == "sibling in fp32, with a weight of 36 %"
 
 
 def test_own_products_come_before_those_of_a_sibling() -> None:
@@ -99,7 +99,7 @@ def test_products_in_the_other_16_bit_format_correct_the_model_in_part() -> None
         predict_beside(*rows, "fp16") for rows in ((table(), table()), (table(), slow), (slow, table()))
     )
     assert modelled["target_time_s"] < sibling["target_time_s"] < own["target_time_s"] < 2 * modelled["target_time_s"]
-    assert (modelled["method"], sibling["method"], own["method"]) == ("roofline", "scaled", "scaled")
+    assert (modelled["method"], sibling["method"], own["method"]) == ("roofline", "roofline", "scaled")  # it tells little
 
 
 def test_the_order_of_the_measured_rows_does_not_matter() -> None:
