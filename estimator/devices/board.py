@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from estimator.core.errors import within
 from estimator.core.types import DeviceSpec, Sourced
 from estimator.devices.specs.catalogue import load_device
 
 
 def power_limit(device: DeviceSpec) -> Sourced | None:
-    """The power limit of a device: its own, else its equal share of the board's; None where neither is known."""
+    """The power limit of a device: its own, else its equal share of the board's; None where neither is known.
+
+    Raises EstimatorError where no file gives the board.
+    """
     if device.power_limit is not None or device.part_of is None:
         return device.power_limit
-    whole, parts = load_device(device.part_of.device).power_limit, device.part_of.parts
+    with within(f"{device.name}, part_of"):
+        whole, parts = load_device(device.part_of.device).power_limit, device.part_of.parts
     if whole is None:
         return None
     note = f"1/{parts} of the limit of {device.part_of.device}"

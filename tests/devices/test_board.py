@@ -1,8 +1,12 @@
 """The power limit of a device, of its board, and in its machine."""
 
+import pytest
+
+from estimator.core.errors import EstimatorError
 from estimator.core.types import Sourced
 from estimator.devices import load_device
 from estimator.devices.board import power_limit, with_limit
+from tests.conftest import make_device
 
 
 def test_a_device_of_its_own_has_its_own_limit() -> None:
@@ -35,3 +39,9 @@ def test_the_machine_gives_a_limit_where_nothing_else_does() -> None:
     assert with_limit(load_device("gh200-96gb"), in_machine).power_limit == in_machine
     for name in ("mi250x-gcd", "mi250x"):
         assert with_limit(load_device(name), in_machine).power_limit == with_limit(load_device(name)).power_limit
+
+
+def test_an_unknown_board_is_named_with_its_part() -> None:
+    part = make_device(name="half", part_of={"device": "k80-bord", "parts": 2})
+    with pytest.raises(EstimatorError, match=r"^half, part_of: Unknown device 'k80-bord'.*k80-board"):
+        power_limit(part)
