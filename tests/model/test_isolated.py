@@ -99,7 +99,7 @@ def test_products_in_the_other_16_bit_format_correct_the_model_in_part() -> None
         predict_beside(*rows, "fp16") for rows in ((table(), table()), (table(), slow), (slow, table()))
     )
     assert modelled["target_time_s"] < sibling["target_time_s"] < own["target_time_s"] < 2 * modelled["target_time_s"]
-    assert (modelled["method"], sibling["method"], own["method"]) == ("roofline", "roofline", "scaled")  # it tells little
+    assert (modelled["method"], sibling["method"], own["method"]) == ("roofline", "roofline", "scaled")
 
 
 def test_the_order_of_the_measured_rows_does_not_matter() -> None:

@@ -79,7 +79,7 @@ RULES = (
     Rule("var", r"std|var|(std|var)_mean"),
     Rule("norm", r"norm|linalg_vector_norm"),
     Rule("logsumexp", r"logsumexp"),
-    Rule("cumsum", r"cumsum"),
+    Rule("cumsum", r"cumsum|logcumsumexp"),
     Rule("cum_max", r"cum(max|min)(_helper)?"),
     Rule("foreach_norm", r"foreach_(norm|max)"),
     Rule("max_pool_grad", r"((mkldnn|cudnn)_)?(adaptive_)?max_pool[123]d\w*_backward\w*"),
@@ -160,6 +160,8 @@ RULES = (
     Rule("compare", r"eq|ne|lt|le|gt|ge|is(nan|inf|neginf|posinf|finite)"),
     Rule("logical", r"(logical|bitwise)_\w+"),
     Rule("elementwise", r"lerp|nan_to_num|addcmul|addcdiv|addr|outer|ger|transform_bias_rescale_qkv"),
+    Rule("elementwise", r"a(sin|cos|tan)h|special_\w+|(l|poly)gamma|xlogy|logaddexp2?|hypot|copysign|heaviside"),
+    Rule("elementwise", r"sinc|logit|sgn|frac|(soft|hard)shrink|fake_quantize_\w+"),
     Rule("dropout_grad", r"((native|fused|feature|alpha)_)?dropout_backward"),
     Rule("dropout", r"((native|fused|feature|alpha)_)?dropout"),
     Rule(

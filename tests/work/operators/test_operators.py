@@ -53,7 +53,10 @@ TABLE = {
         rng-bit-generator exponential logistic fusion loop_add_fusion loop_multiply_fusion_3 and reduce-precision
         triton_poi_fused_add_relu_0 flash_bwd_convert_dq_kernel
         cpp_fused_add_0 graph_0_cpp_fused__scaled_dot_product_flash_attention_for_cpu_backward_permute_view_7
-        CompiledFunction CompiledFunctionBackward
+        CompiledFunction CompiledFunctionBackward Lgamma Atanh Xlogy Atan2 IsInf BitwiseAnd TruncateMod CheckNumericsV2
+        FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsGradient AdjustContrastv2 StatefulStandardNormalV2
+        aten::xlogy aten::special_entr aten::logaddexp aten::softshrink aten::lgamma_
+        aten::fake_quantize_per_tensor_affine
         """,
     "pooling": """
         MaxPool MaxPoolGrad MaxPoolV2 AvgPool AvgPoolGrad MaxPool3D AvgPool3DGrad MaxPoolWithArgmax _MklMaxPool
@@ -62,6 +65,7 @@ TABLE = {
         """,
     "reduction": """
         Sum Mean Max Min Prod ArgMax All L2Loss BiasAddGrad UnsortedSegmentSum SegmentSum Cumsum aten::sum
+        CumulativeLogsumexp DenseBincount HistogramFixedWidth aten::logcumsumexp
         aten::mean aten::max aten::amax aten::argmax aten::std_mean aten::var aten::cumsum aten::mse_loss
         aten::nll_loss_forward aten::nll_loss_nd aten::_foreach_norm aten::linalg_vector_norm
         aten::binary_cross_entropy_with_logits reduce reduce-window select-and-scatter input_reduce_fusion_2
@@ -74,7 +78,7 @@ TABLE = {
         aten::native_batch_norm aten::cudnn_batch_norm_backward aten::batch_norm aten::native_group_norm
         aten::native_group_norm_backward aten::_softmax aten::_softmax_backward_data aten::log_softmax
         aten::_log_softmax aten::_log_softmax_backward_data batch-norm-training batch-norm-grad __onednn$softmax
-        __onednn$layernorm
+        __onednn$layernorm LRN LRNGrad
         """,
     "embedding": """
         Gather GatherV2 GatherNd ResourceGather SparseSegmentSum SparseSegmentMeanGrad
@@ -89,7 +93,8 @@ TABLE = {
         aten::repeat aten::flip aten::slice_backward aten::upsample_nearest2d aten::nll_loss_backward
         aten::_foreach_copy_ copy transpose slice dynamic-slice dynamic-update-slice concatenate pad
         reverse wrapped_transpose memcpy_d2d MEMCPYDtoD MemcpyD2D CopyDeviceToDevice __amd_rocclr_copyBuffer.kd
-        __amd_rocclr_fillBufferAligned.kd
+        __amd_rocclr_fillBufferAligned.kd ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor CropAndResize
+        CropAndResizeGradImage ExtractImagePatches MatrixDiagPartV3 ReverseSequence Snapshot ResourceStridedSliceAssign
         """,
     "collective": """
         CollectiveReduce CollectiveReduceV2 CollectiveGatherV2 CollectiveBcastSendV2 NcclAllReduce _NcclReduceSend
