@@ -16,7 +16,7 @@ from estimator.core.types import DeviceSpec, MeasuredDevice
 from estimator.core.units import percent
 from estimator.model.hardware import number, peak_of_op
 
-SAME = 0.65  # correlation of residuals of two devices of the same numbers; by likelihood (tests/published/test_siblings.py)
+SAME = 0.65  # correlation of residuals on devices of the same numbers; by likelihood, tests/published/test_siblings.py
 UNKNOWN = 0.4  # logarithm of the ratio of two numbers where a file lacks one; assumed
 MIN_WEIGHT = 0.1  # of measurements that are used; assumed
 OTHER_FORMAT = {"fp16": "bf16", "bf16": "fp16"}
