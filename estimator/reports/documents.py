@@ -48,8 +48,22 @@ ESTIMATE_OPS = (
 
 
 def to_json(document: object) -> str:
-    """One JSON document as text; equal content gives equal bytes."""
-    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """One JSON document as text; equal content gives equal bytes. A row or list of plain values stands on one line."""
+    return _text(plain(document), "") + "\n"
+
+
+def _text(value: Any, margin: str) -> str:
+    """A plain value as JSON; lines behind its first one begin with ``margin``."""
+    inner = margin + "  "
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(item and isinstance(item, dict | list) for item in items):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if isinstance(value, dict):
+        lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_text(item, inner)}" for key, item in value.items()]
+    else:
+        lines = [inner + _text(item, inner) for item in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n" + ",\n".join(lines) + f"\n{margin}{closing}"
 
 
 def plain(value: object) -> Any:

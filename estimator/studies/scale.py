@@ -44,8 +44,8 @@ from estimator.work.weights import updates
 
 POWER = "power includes the devices and the rest of their nodes; a device that waits draws its idle power"
 NO_POWER = (
-    "neither the device's file nor its system's tells its power limit: power and energy are not predicted, and power is "
-    "taken not to lower its peaks"
+    "neither the device's file nor its system's tells its power limit: power and energy are not predicted, and power "
+    "is taken not to lower its peaks"
 )
 STAGES = "memory is that of the first or the last stage, whichever needs more"
 

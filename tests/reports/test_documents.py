@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -35,6 +36,15 @@ def test_keys_of_an_estimate(p1b3: Profile) -> None:
     assert document["bound_s"]["floor"] < document["step_s"]["mid"] < document["bound_s"]["ceiling"]
     assert document["speedup"]["mid"] == pytest.approx(document["source_step_s"] / document["step_s"]["mid"])
     assert document["step_s"].keys() == {"low", "mid", "high", "level", "covers"}
+
+
+def test_json_has_a_row_a_line_and_nothing_but_the_document(p1b3: Profile) -> None:
+    document = documents.estimate(estimate(p1b3, RunPlan("v100"))) | {"none": [], "empty": {}, "é": np.float64("nan")}
+    text = documents.to_json(document)
+    assert json.loads(text) == documents.plain(document)
+    rows = [json.loads(line.removesuffix(",")) for line in text.splitlines() if line.startswith('    {"op": ')]
+    assert rows == documents.plain(document["ops"])
+    assert documents.to_json([]) == "[]\n"
 
 
 def test_a_device_states_status_and_verification() -> None:
