@@ -95,7 +95,8 @@ TABLE = {
         reverse wrapped_transpose memcpy_d2d MEMCPYDtoD MemcpyD2D CopyDeviceToDevice __amd_rocclr_copyBuffer.kd
         __amd_rocclr_fillBufferAligned.kd ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor CropAndResize
         aten::upsample_bilinear2d_backward aten::grid_sampler_2d aten::grid_sampler_2d_backward torchvision::roi_align
-        torchvision::_roi_align_backward CropAndResizeGradImage ExtractImagePatches MatrixDiagPartV3 ReverseSequence Snapshot ResourceStridedSliceAssign
+        torchvision::_roi_align_backward CropAndResizeGradImage ExtractImagePatches
+        MatrixDiagPartV3 ReverseSequence Snapshot ResourceStridedSliceAssign
         """,
     "collective": """
         CollectiveReduce CollectiveReduceV2 CollectiveGatherV2 CollectiveBcastSendV2 NcclAllReduce _NcclReduceSend
