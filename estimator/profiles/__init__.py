@@ -10,7 +10,7 @@ from types import ModuleType
 from estimator.core import files, library
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, graph, phases, ranks, recurrent_loops
+from estimator.profiles import canonical, executions, graph, phases, ranks, recurrent_loops
 from estimator.profiles.dump import Dump
 from estimator.profiles.workload import find_workload, read_provenance, side_files
 
@@ -60,7 +60,8 @@ def _read(
     read = reader.read(dumps, workload)
     if not read.ran:
         return _without_steps(read, dumps[0].path, steps)
-    profile = canonical.per_step(read, steps or provenance.steps)
+    stated = steps or provenance.steps
+    profile = canonical.per_step(read, stated) if stated else executions.with_single_steps(read)
     if profile.workload.mode == "inference":
         profile = dataclasses.replace(profile, ops=phases.fill_forward(profile.ops))
     profile = canonical.warn_of_ops_outside_steps(recurrent_loops.fill(profile, graph.read_side_file(sides)))

@@ -25,7 +25,7 @@ from estimator.profiles.frameworks import JAX, with_framework
 from estimator.profiles.steps import NO_WINDOWS, NOTHING_IN_STEPS, Window, Windows
 from estimator.profiles.timeline import step_at
 from estimator.profiles.wire import Content, Span
-from estimator.profiles.xplane import devices, executions, hlo, ops
+from estimator.profiles.xplane import devices, hlo, ops
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mix
 from estimator.profiles.xplane.ops import EventMetadata, Kind, Line, Plane
 from estimator.profiles.xplane.step_timeline import (
@@ -85,7 +85,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     tables, rows = zip(*(part.ops(n, str(dump)) for part, n in zip(workers, counts, strict=True)), strict=True)
     busy_s = [part.total.busy_ps * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
     row = ranks.merged_rows(tables[0])[rows[0]] if len(tables) > 1 else rows[0]
-    profile = Profile(
+    return Profile(
         ops=ranks.mean_ops(tables) if len(tables) > 1 else tables[0],
         timeline=_timeline(reading, workers[0], steps, row),
         ranks=len(workers),
@@ -100,7 +100,6 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         tool_version=reading.tool_version,
         warnings=tuple(_warnings(reading, workers)),
     )
-    return executions.with_single_steps(profile)
 
 
 def _as_profiled(workload: Workload, reading: _Reading, workers: list[_Part]) -> Workload:

@@ -1,0 +1,60 @@
+"""Marks of TensorFlow that hold several steps, such as Keras makes with ``steps_per_execution``.
+
+A step takes one batch. So where a loop between two marks took n, it ran n steps. On a device, whose events do not show
+the batches, a step updates each variable once: n steps ran where all updates and all gradients ran n times or more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+
+from estimator.core.types import Profile
+from estimator.profiles import canonical
+from estimator.profiles.steps import STATE_STEPS
+
+FORMAT = "XPlane"  # whose rows are single ops of a program
+LEAST = 1.5  # steps in a mark that are several; fewer are one, of which a mark is missing
+LOOP, TAKES_BATCH = r"while(?:_\d+)?/body/", ("OptionalGetValue", "IteratorGetNext")
+STAYS = r"(?i)assign|apply|matmul|conv|dot|gemm"  # types of ops that no compiler moves out of a loop
+MOVED = 0.02  # share of a phase's time of those that it may move, as they are the same in each turn
+SEVERAL = (
+    "each mark or call holds {each:.3g} steps, as with Keras' steps_per_execution: {steps} steps are counted; if that "
+    f"is wrong, {STATE_STEPS}"
+)
+
+
+def with_single_steps(profile: Profile) -> Profile:
+    """The profile of single steps, and a warning where its marks hold several."""
+    each = steps_per_mark(profile.ops) if profile.format == FORMAT else 1.0
+    if each < LEAST:
+        return profile
+    steps = round(profile.steps * each)
+    single = canonical.per_step(profile, steps)
+    return dataclasses.replace(single, warnings=(*single.warnings, SEVERAL.format(each=each, steps=steps)))
+
+
+def steps_per_mark(ops: pd.DataFrame) -> float:
+    """How many steps OPS hold: the batches that a loop takes; else how often each variable is updated."""
+    in_loop = ops["op"].str.contains(LOOP).fillna(False)
+    batches = ops.loc[in_loop & ops["op_type"].isin(TAKES_BATCH), "calls"]
+    return float(batches.min()) if len(batches) else _updates(ops)
+
+
+def _updates(ops: pd.DataFrame) -> float:
+    """How often the least frequent update or gradient ran; 1 where there are none of one kind.
+
+    Rows that stand for all ops of a type count for nothing.
+    """
+    named = ops[ops["op"] != ops["op_type"]]
+    phases = [named[named["phase"] == phase] for phase in ("optimizer", "backward")]
+    return min(_least_calls(phase) if len(phase) else 1.0 for phase in phases)
+
+
+def _least_calls(ops: pd.DataFrame) -> float:
+    """The fewest calls of an op, after those are left out that a compiler may have moved out of a loop."""
+    by_calls = ops.sort_values("calls", kind="stable")
+    share = by_calls["time_s"].cumsum() / by_calls["time_s"].sum()
+    stays = by_calls["op_type"].str.contains(STAYS).fillna(False)
+    return float(by_calls.loc[(share > MOVED) | stays, "calls"].min())
