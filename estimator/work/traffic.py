@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,6 +110,11 @@ def _fill(op: Op) -> Traffic | None:
     return Traffic(0, size, 0) if size else None
 
 
+def _of_subject(op: Op) -> Traffic | None:
+    """As :func:`_streams`, without operands that give a size alone: those beside one that the rule names."""
+    return _streams(op) if op.type_rule.subject is None else _streams(replace(op, operands=_subject(op)))
+
+
 def _slice(op: Op) -> Traffic | None:
     """Reads and writes a slice, of the size of the result; unknown without it."""
     return _moved(elements(op.outputs))
@@ -187,6 +192,7 @@ RULES: dict[str, Counter] = {  # by operator; all others stream
     **dict.fromkeys(("concatenate", "split"), _rearrange),
     **dict.fromkeys(("fill", "broadcast", "random", "one_hot", "set", "loss_pick_grad"), _fill),
     **dict.fromkeys(("slice", "gather_nd", "index"), _slice),
+    "resize_grad": _of_subject,
     "update_slice": _update_in_place,
     **dict.fromkeys(("gather", "embedding", "index_select"), _gather),
     **dict.fromkeys(("pick", "loss_pick"), _pick),

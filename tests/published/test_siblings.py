@@ -15,7 +15,7 @@ from estimator.core.types import RunPlan
 from estimator.devices import load_device
 from estimator.devices.measurements import load_measurements
 from estimator.devices.sides import siblings_of
-from estimator.model import TargetDevice
+from estimator.model import TargetDevice, resemblance
 from estimator.model.prediction import predict_ops
 from estimator.model.resemblance import Siblings
 from tests.published.specifications import NONE, counted
@@ -46,21 +46,39 @@ def judged(products: pd.DataFrame, device: str, siblings: Siblings) -> tuple[flo
     return float(np.median(np.abs(np.expm1(middle - truth)))), float(held.mean()), float(density.mean())
 
 
+@pytest.fixture(scope="module")
+def products() -> list[tuple[str, pd.DataFrame]]:
+    """The products of each device in each format."""
+    tables = [(device, table) for device in DEVICES for _, table in products_of(device).groupby("precision")]
+    return [(device, table.reset_index(drop=True)) for device, table in tables]
+
+
 @pytest.mark.slow
-def test_products_of_siblings_correct_the_model() -> None:
+def test_products_of_siblings_correct_the_model(products: list[tuple[str, pd.DataFrame]]) -> None:
     all_judged = []
-    for device in DEVICES:
-        siblings = siblings_of(load_device(device))
-        for precision, rows in products_of(device).groupby("precision"):
-            products = rows.reset_index(drop=True)
-            all_judged.append([judged(products, device, each) for each in (tuple, siblings)])
-            print(device, precision, words(*all_judged[-1]))
+    for device, rows in products:
+        all_judged.append([judged(rows, device, each) for each in (tuple, siblings_of(load_device(device)))])
+        print(device, rows["precision"].iloc[0], words(*all_judged[-1]))
     without, corrected = np.mean(all_judged, axis=0)
     print("all, the mean:", words(without, corrected))
     assert corrected[0] < 0.75 * without[0]
     assert corrected[1] > without[1]
     assert corrected[2] > without[2] + 0.1
     assert max(after[0] - before[0] for before, after in all_judged) < 0.01
+
+
+@pytest.mark.slow
+def test_no_other_correlation_is_much_likelier(
+    products: list[tuple[str, pd.DataFrame]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    densities = {}
+    for same in (0.5, resemblance.SAME, 0.8):
+        monkeypatch.setattr(resemblance, "SAME", same)
+        of_each = [judged(rows, device, siblings_of(load_device(device)))[2] for device, rows in products]
+        densities[same] = float(np.mean(of_each))
+    print("log density by correlation:", densities)
+    assert densities[0.8] < densities[0.65]
+    assert max(densities.values()) - densities[0.65] < 0.05
 
 
 def words(before: Sequence[float], after: Sequence[float]) -> str:

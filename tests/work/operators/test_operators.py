@@ -56,6 +56,7 @@ TABLE = {
         CompiledFunction CompiledFunctionBackward Lgamma Atanh Xlogy Atan2 IsInf BitwiseAnd TruncateMod CheckNumericsV2
         FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsGradient AdjustContrastv2 StatefulStandardNormalV2
         aten::xlogy aten::special_entr aten::logaddexp aten::softshrink aten::lgamma_
+        aten::digamma Digamma aten::softshrink_backward aten::bitwise_left_shift aten::logit_backward Dawsn
         aten::fake_quantize_per_tensor_affine
         """,
     "pooling": """
@@ -78,7 +79,7 @@ TABLE = {
         aten::native_batch_norm aten::cudnn_batch_norm_backward aten::batch_norm aten::native_group_norm
         aten::native_group_norm_backward aten::_softmax aten::_softmax_backward_data aten::log_softmax
         aten::_log_softmax aten::_log_softmax_backward_data batch-norm-training batch-norm-grad __onednn$softmax
-        __onednn$layernorm LRN LRNGrad
+        __onednn$layernorm LRN LRNGrad BatchNormWithGlobalNormalizationGrad aten::special_log_softmax
         """,
     "embedding": """
         Gather GatherV2 GatherNd ResourceGather SparseSegmentSum SparseSegmentMeanGrad
@@ -108,7 +109,8 @@ TABLE = {
         """,
     "input": """
         Placeholder PlaceholderWithDefault Iterator IteratorV2 IteratorGetNext OneShotIterator QueueDequeueV2
-        FIFOQueueV2 PrefetchDataset ParallelMapDatasetV2 TFRecordDataset ReadFile DecodeJpeg ParseExampleV2
+        FIFOQueueV2 PrefetchDataset RandomDataset RandomShuffleQueueV2
+        ParallelMapDatasetV2 TFRecordDataset ReadFile DecodeJpeg ParseExampleV2
         InfeedEnqueueTuple memcpy_h2d MEMCPYHtoD MEMCPYDtoH MemcpyH2D CopyHostToDevice infeed outfeed
         Iterator::Prefetch::Map enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
         """,
