@@ -77,6 +77,8 @@ def test_steps_per_execution_of_keras(tmp_path: Path) -> None:
     assert single.steps == several.steps == 12  # 5 + 5 + 2
     products = [profile.ops.loc[profile.ops["op_type"] == "dot", "calls"].sum() for profile in (single, several)]
     assert products[0] == pytest.approx(products[1]) == 5
+    inputs = [profile.ops.loc[profile.ops["phase"] == "input", "calls"].sum() for profile in (single, several)]
+    assert inputs == pytest.approx([1, 1], abs=0.1)
     (warning,) = {*several.warnings} - {*read_profile(dumps[5], steps=3).warnings}
     assert "12 steps are counted" in warning
     assert read_profile(dumps[5], steps=3).steps == 3

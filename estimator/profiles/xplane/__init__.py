@@ -297,7 +297,7 @@ class _PlaneEvents:
         relevant = sorted(event for event, metadata in self.described.items() if self._is_relevant(metadata))
         self.metadata = np.array(relevant, dtype=np.int64)
         self.waits = np.array([event for event in relevant if is_wait(self.described[event].name)], dtype=np.int64)
-        on_input = [event for event in relevant if self.described[event].name == ops.WAITS_FOR_INPUT]
+        on_input = [event for event in relevant if self.described[event].name in ops.WAITS_FOR_INPUT]
         self.input = np.array([] if plane.device else on_input, dtype=np.int64)
         ids = np.array([*stats.values()], dtype=np.int64)
         calls = {event: ops.CALLED.match(metadata.name) for event, metadata in self.described.items()}

@@ -48,7 +48,8 @@ CALLS = re.compile(
 CALLED = re.compile(r"^EagerLocalExecute: (__\w+)$")  # a call of a traced function by the host
 EAGER_OP = re.compile(r"^EagerLocalExecute: (_?[A-Z]\w*)$")  # an op that the host ran by itself
 PREPARES_INPUT = re.compile(r"Iterator|Dataset|^Optional")  # types of ops
-WAITS_FOR_INPUT, INPUT = "IteratorGetNextOp::DoCompute", "IteratorGetNext"  # the event (also of eager code), its op
+WAITS_FOR_INPUT = ("IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute")  # also of eager code
+INPUT = "IteratorGetNext"  # their op
 INPUT_THREAD = re.compile(r"^tf_data")
 # the host's own bookkeeping, which is neither an op nor a step
 BOOKKEEPING = re.compile(r"::|^\$|^end: |^Memory(De)?[aA]llocation$|^Eager|^TFE_|^Thread")
@@ -251,7 +252,7 @@ def may_be_op_or_step(name: str) -> bool:
     op = TF_OP.match(name)
     if op:
         return not CALLS.search(op[2])
-    is_listed = name == WAITS_FOR_INPUT or bool(CALLED.match(name)) or eager_type(name) is not None
+    is_listed = name in WAITS_FOR_INPUT or bool(CALLED.match(name)) or eager_type(name) is not None
     return is_listed or not BOOKKEEPING.search(name)
 
 
@@ -273,7 +274,7 @@ def kinds(
         named = (stats.get(PROGRAM_ID, ""), stats.get("hlo_module", ""))
         program = next((programs[name] for name in named if name in programs), hlo.NO_PROGRAM)
         return _instructions(event, instruction, program, base)
-    if metadata.name == WAITS_FOR_INPUT:
+    if metadata.name in WAITS_FOR_INPUT:
         return [Kind(event, {**base, "op": INPUT, "op_type": INPUT, "kernel": INPUT}, INPUT)]
     op = TF_OP.match(stats.get("tf_op") or annotated_op(stats.get("annotation", "")) or metadata.name)
     if op and not CALLS.search(op[2]):

@@ -120,6 +120,7 @@ def test_shapes_and_precision_of_typed_shapes(text: str, expected: tuple[str | N
         ("layer/MatMul:MatMul", True),
         ("train", True),
         ("IteratorGetNextOp::DoCompute", True),
+        ("IteratorGetNextAsOptionalOp::DoCompute", True),
         ("ExecutorState::Process", False),
         ("MemoryAllocation", False),
         ("while:While", False),
