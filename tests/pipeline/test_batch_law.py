@@ -9,8 +9,7 @@ from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.rollup.step import replay_step
 
-BATCHES = (1, 2, 16, 128, 4096)
-DEVICES = ("h100-sxm5-80gb", "xeon-platinum-8480-plus")
+DEVICES = {"h100-sxm5-80gb": (1, 2, 4, 16, 64, 512, 4096), "xeon-platinum-8480-plus": (1, 2, 16, 128, 4096)}  # batches
 ROUNDING = 1e-3
 WORKLOADS = sorted(path.name for path in (Path(__file__).parents[2] / "profiles").iterdir() if path.is_dir())
 
@@ -24,9 +23,9 @@ def step_s(profile: Profile, device: str, batch: int) -> float:
 
 def shrinking(name: str, device: str) -> list[tuple[int, float, float]]:
     """The batches whose step is shorter than that of the batch before, with both steps [s]."""
-    profile = read_profile(name)
-    steps = [step_s(profile, device, size) for size in BATCHES]
-    pairs = zip(BATCHES[1:], steps[:-1], steps[1:], strict=True)
+    profile, batches = read_profile(name), DEVICES[device]
+    steps = [step_s(profile, device, size) for size in batches]
+    pairs = zip(batches[1:], steps[:-1], steps[1:], strict=True)
     return [(size, before, after) for size, before, after in pairs if after < (1 - ROUNDING) * before]
 
 

@@ -323,11 +323,11 @@ def test_a_device_has_the_highest_peak_of_each_precision(tmp_path: Path) -> None
 @pytest.mark.tensorflow
 @pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="needs Linux")
 def test_selftest_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A workload of ``--quick``, with less time for shapes. Structure, not figures: what else runs decides those."""
+    """What ``--quick`` runs, with less time for shapes. Structure, not figures: what else runs here decides those."""
     monkeypatch.setattr(runs, "MEASURING_S", 6)
     monkeypatch.setattr(runs, "REPEATS_PER_PROCESS", 2)
     try:
-        plan = selftest.make_plan(selftest.QUICK[:1], quick=True)
+        plan = selftest.make_plan(quick=True)
     except EstimatorError as error:
         pytest.skip(str(error))
     document = selftest.selftest(plan, tmp_path / "runs").document()
@@ -335,22 +335,22 @@ def test_selftest_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     steps = pd.read_csv(tmp_path / "runs" / "steps.csv")
     assert document["repeats"] == {"predictions": [1, 4], "truth": [2, 3]}
     assert (steps.groupby(["repeat", "setting", "workload"]).size() >= worker.MIN_STEPS).all()
-    assert len(steps.groupby(["repeat", "setting", "workload"])) == 4 * 2
+    assert len(steps.groupby(["repeat", "setting", "workload"])) == 4 * 2 * 2
     for row in document["rows"]:  # a prediction knows the steps of its own repeats alone
         of_row = steps[(steps["setting"] == row["source"]) & (steps["workload"] == row["workload"])]
         known = of_row[of_row["repeat"].isin([1, 4])].groupby("repeat")["wall_s"].min().median()
         message = read_profile(tmp_path / "runs" / "captures" / row["source"] / row["workload"]).wall_step_s
         assert row["source_s"] == pytest.approx(known, rel=1e-12)  # pandas may round the last digit
         assert message == pytest.approx(known, rel=1e-3)
-    assert len(document["rows"]) == 2
+    assert len(document["rows"]) == 2 * 2
     figures = pd.DataFrame(document["rows"]).drop(columns=["workload", "source", "target"]).astype(float)
     assert figures.notna().all(axis=None)
     assert (figures[["source_s", "predicted_s", "low_s", "high_s", "measured_s"]] > 0).all(axis=None)
     own = {path.name for path in (tmp_path / "runs" / "captures" / plan.settings[0].name).iterdir()}
-    assert own == {selftest.QUICK[0]}
+    assert own == {*selftest.QUICK}
     assert selftest.selftest(plan, tmp_path / "runs").document()["rows"] == document["rows"]  # nothing is run again
     with pytest.raises(EstimatorError, match="other workloads"):
-        selftest.selftest(selftest.Plan((parse(selftest.QUICK[1]),), plan.settings), tmp_path / "runs")
+        selftest.selftest(selftest.Plan(plan.workloads[:1], plan.settings), tmp_path / "runs")
 
 
 @pytest.mark.slow
