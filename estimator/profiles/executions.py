@@ -18,7 +18,7 @@ FORMAT = "XPlane"  # whose rows are single ops of a program
 LEAST = 1.5  # steps in a mark that are several; fewer are one, of which a mark is missing
 LOOP, TAKES_BATCH = r"while(?:_\d+)?/body/", ("OptionalGetValue", "IteratorGetNext")
 STAYS = r"(?i)assign|apply|matmul|conv|dot|gemm"  # types of ops that no compiler moves out of a loop
-MOVED = 0.02  # share of a phase's time of those that it may move, as they are the same in each turn
+MOVED = 0.02  # largest share of a phase's time that the ops may take which it moves, as each step does the same in them
 SEVERAL = (
     "each mark or call holds {each:.3g} steps, as with Keras' steps_per_execution: {steps} steps are counted; if that "
     f"is wrong, {STATE_STEPS}"
@@ -37,8 +37,8 @@ def with_single_steps(profile: Profile) -> Profile:
 
 def steps_per_mark(ops: pd.DataFrame) -> float:
     """How many steps OPS hold: the batches that a loop takes; else how often each variable is updated."""
-    in_loop = ops["op"].str.contains(LOOP).fillna(False)
-    batches = ops.loc[in_loop & ops["op_type"].isin(TAKES_BATCH), "calls"]
+    taken = ops[ops["op_type"].isin(TAKES_BATCH)]
+    batches = taken.loc[taken["op"].str.contains(LOOP).fillna(False), "calls"]
     return float(batches.min()) if len(batches) else _updates(ops)
 
 
@@ -53,8 +53,9 @@ def _updates(ops: pd.DataFrame) -> float:
 
 
 def _least_calls(ops: pd.DataFrame) -> float:
-    """The fewest calls of an op, after those are left out that a compiler may have moved out of a loop."""
+    """The fewest calls of an op. Ops that a compiler may have moved out of the loop do not count."""
     by_calls = ops.sort_values("calls", kind="stable")
     share = by_calls["time_s"].cumsum() / by_calls["time_s"].sum()
     stays = by_calls["op_type"].str.contains(STAYS).fillna(False)
-    return float(by_calls.loc[(share > MOVED) | stays, "calls"].min())
+    may_be_moved = (share <= MOVED) & ~stays  # none where no op took time
+    return float(by_calls.loc[~may_be_moved, "calls"].min())

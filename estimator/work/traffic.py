@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,15 +33,16 @@ def read_traffic(op: Op) -> Traffic | None:
 
 
 def _streams(op: Op) -> Traffic | None:
-    """Reads every operand and writes every result."""
-    read, results = elements(op.operands), elements(op.outputs)
+    """Reads every operand, or the one that the rule names alone, and writes every result."""
+    operands = _moved_operands(op)
+    read, results = elements(operands), elements(op.outputs)
     if not read:
         return None
-    largest = max(map(math.prod, _tensors(op.operands)))
+    largest = max(map(math.prod, _tensors(operands)))
     properties = op.type_rule.properties
     gradient = properties.direction in ("backward", "grad_input") and properties.along != "channels"
     result_size = 0 if op.op_class in READ_ONLY and not gradient else largest
-    broadcast = _broadcast(op.operands) if op.op_class == "elementwise" else 0
+    broadcast = _broadcast(operands) if op.op_class == "elementwise" else 0
     written = results if results is not None else max(result_size, broadcast)
     return Traffic(read, written, op.operator.flop_per_element * max(largest, written))
 
@@ -76,12 +77,17 @@ def _subject(op: Op) -> tuple[Shape | None, ...]:
     return op.operands[place:][:1]
 
 
+def _moved_operands(op: Op) -> tuple[Shape | None, ...]:
+    """The operand that the rule names alone, where it names one, else all."""
+    return op.operands if op.type_rule.subject is None else _subject(op)
+
+
 def _optimizer_update(op: Op) -> Traffic | None:
     """Reads variable, states and gradient; writes all but the gradient. Sparse updates move only its rows."""
     if "lists" in op.attributes:
         return _fused_update(op)
     passes = op.type_rule.properties
-    operands = op.operands if op.type_rule.subject is None else _subject(op)
+    operands = _moved_operands(op)
     size = max(map(math.prod, _tensors(operands)), default=0)
     if math.isnan(passes.reads) or size == 0 or (size == 1 and None in operands):
         return None
@@ -108,11 +114,6 @@ def _fill(op: Op) -> Traffic | None:
     """Writes the result only; its size is the first output's, else that of the operand that the rule names."""
     size = elements(op.outputs[:1]) or (elements(_subject(op)) if op.type_rule.subject is not None else None)
     return Traffic(0, size, 0) if size else None
-
-
-def _of_subject(op: Op) -> Traffic | None:
-    """As :func:`_streams`, without operands that give a size alone: those beside one that the rule names."""
-    return _streams(op) if op.type_rule.subject is None else _streams(replace(op, operands=_subject(op)))
 
 
 def _slice(op: Op) -> Traffic | None:
@@ -192,7 +193,6 @@ RULES: dict[str, Counter] = {  # by operator; all others stream
     **dict.fromkeys(("concatenate", "split"), _rearrange),
     **dict.fromkeys(("fill", "broadcast", "random", "one_hot", "set", "loss_pick_grad"), _fill),
     **dict.fromkeys(("slice", "gather_nd", "index"), _slice),
-    "resize_grad": _of_subject,
     "update_slice": _update_in_place,
     **dict.fromkeys(("gather", "embedding", "index_select"), _gather),
     **dict.fromkeys(("pick", "loss_pick"), _pick),

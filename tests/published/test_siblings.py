@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from estimator.core.interval import log_spread
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import RunPlan
 from estimator.devices import load_device
@@ -23,7 +24,6 @@ from tests.published.specifications import NONE, counted
 DEVICES = ("m40-12gb", "titan-x-maxwell", "gtx-1080-ti", "titan-x-pascal", "p4", "v100-pcie-32gb", "v100-sxm2-16gb")
 DRAWS = 200
 PREDICTED = ["target_time_s", "low_s", "high_s"]
-Z_90 = 1.645  # half a 90 % interval of a normal distribution in its standard deviations
 LEAST_S = 20e-6  # shorter products are mostly launches
 
 
@@ -40,7 +40,7 @@ def judged(products: pd.DataFrame, device: str, siblings: Siblings) -> tuple[flo
     target = TargetDevice(load_device(device), NONE, siblings)
     ops = predict_ops(work, target, RunPlan(device, draws=DRAWS), at_once=len(work))
     truth, middle, low, high = (np.log(column) for column in (products["time_s"], *ops[PREDICTED].to_numpy().T))
-    std = (high - low) / (2 * Z_90)
+    std = log_spread(ops["low_s"], ops["high_s"])
     density = -0.5 * ((truth - middle) / std) ** 2 - np.log(std)
     held = (low <= truth) & (truth <= high)
     return float(np.median(np.abs(np.expm1(middle - truth)))), float(held.mean()), float(density.mean())

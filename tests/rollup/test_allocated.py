@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from estimator.core.interval import bounds
 from estimator.core.types import RunPlan
 from estimator.pipeline.memory import memory
 from estimator.profiles import read_profile
@@ -37,16 +38,15 @@ def compared(name: str, profile: str) -> tuple[float, float, bool]:
     of up to three processes the one that is nearest counts, and none follows one that is near enough.
     """
     use = memory(read_profile(profile), RunPlan("", draws=200))
-    total = float(use.total[0])
+    low, total, high = (float(end) for end in bounds(use.total))
     asked = total - float(use.parts["allocator"][0])
-    low, high = np.quantile(use.total[1:], [0.05, 0.95])
     truths: list[dict[str, float]] = []
     while len(truths) < PROCESSES:
         truths.append(trained(name))
         if abs(asked / truths[-1]["asked"] - 1) < FARTHEST[name]:
             break
     truth = min(truths, key=lambda each: abs(asked / each["asked"] - 1))
-    return asked / truth["asked"], total / truth["allocated"], bool(low <= truth["allocated"] <= high)
+    return asked / truth["asked"], total / truth["allocated"], low <= truth["allocated"] <= high
 
 
 @pytest.mark.slow
