@@ -12,8 +12,8 @@ from estimator.core.errors import EstimatorError, suggestion
 DataWord = Literal["data", "zero1", "zero2", "zero3", "parameter-server"]
 WORDS: dict[str, DataWord] = {**{word: word for word in get_args(DataWord)}, "fsdp": "zero3", "ps": "parameter-server"}
 NUMBERS = {  # as written → field
-    "tensor": "tensor", "pipeline": "pipeline", "micro": "micro_batch", "interleave": "interleave",
-    "experts": "experts", "shard": "shard",
+    "tensor": "tensor", "context": "context", "pipeline": "pipeline", "micro": "micro_batch",
+    "interleave": "interleave", "experts": "experts", "shard": "shard",
 }  # fmt: skip
 SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
 End = Literal["first", "last"]  # stage of a pipeline
@@ -50,6 +50,8 @@ OF_PARAMETERS = "makes=gradients"
 # how long it takes goes by the tokens that a copy's experts get; it makes gradients of experts' weights
 EXCHANGED, EXCHANGED_BEFORE = "exchange=experts", "exchange_before=experts"
 EXPERTS_LOAD, EXPERTS_WEIGHTS = "load=experts", "weights=experts"
+# attributes of attention whose tokens are divided: while it runs, keys and values go around; their gradients do too
+AROUND, AROUND_GRADIENTS = "around=context", "around_gradients=context"
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Split:
     Each stage may have several runs of blocks (``interleave``), and each part of a product its part of the tokens
     elsewhere (``sequence``). Gradients may travel in another format (``gradients``), or but a share of them (``top``).
     So many copies may share the ``experts`` of a mixture. ``shard`` copies share the states of training where not all
-    do.
+    do. ``context`` devices share the tokens of each sequence.
     """
 
     data: DataWord = "data"
@@ -84,6 +86,7 @@ class Split:
     top: float | None = None
     experts: int = 1
     shard: int | None = None
+    context: int = 1
 
     def __str__(self) -> str:
         usual = Split()
@@ -95,7 +98,17 @@ class Split:
     @property
     def model_devices(self) -> int:
         """Devices that hold one copy of the model together."""
-        return self.tensor * self.pipeline
+        return self.stage_devices * self.pipeline
+
+    @property
+    def stage_devices(self) -> int:
+        """Devices that hold one stage of a copy together."""
+        return self.tensor * self.context
+
+    @property
+    def tokens_shared(self) -> int:
+        """Devices that share the tokens of a sequence outside attention and feed-forward layers."""
+        return self.tensor if self.sequence else 1
 
     @property
     def least_devices(self) -> int:
@@ -105,7 +118,12 @@ class Split:
     @property
     def written_devices(self) -> str:
         """What makes the least devices, as a product of words."""
-        return "tensor × pipeline × experts" if self.experts > 1 else "tensor × pipeline"
+        return f"{self.written_copy} × experts" if self.experts > 1 else self.written_copy
+
+    @property
+    def written_copy(self) -> str:
+        """What makes the devices of one copy, as a product of words."""
+        return "tensor × context × pipeline" if self.context > 1 else "tensor × pipeline"
 
     @property
     def least_batch(self) -> int:
@@ -132,6 +150,8 @@ class Split:
         """What it does, in words."""
         sentences = {
             f"each product is divided among {self.tensor} devices": self.tensor > 1,
+            f"the tokens of each sequence among {self.context} devices, which pass keys and values around": self.context
+            > 1,
             "norms, dropouts and sums by the tokens of a sequence": self.sequence,
             f"blocks among {self.pipeline} stages, which run one forward and one backward pass in turn": self.pipeline
             > 1,
@@ -156,7 +176,7 @@ class Split:
         """
         if devices % self.model_devices:
             raise EstimatorError(
-                f"devices {devices}: a copy of the model takes {self.model_devices} (tensor × pipeline); expected a "
+                f"devices {devices}: a copy of the model takes {self.model_devices} ({self.written_copy}); expected a "
                 f"multiple of {self.model_devices}"
             )
         copies = devices // self.model_devices
@@ -171,6 +191,10 @@ class Split:
                 f"expected a divisor of {copies}"
             )
         return copies
+
+    def weight_holders(self, copies: int) -> int:
+        """Devices that hold the same weights, of so many copies: in each of these all that share its tokens."""
+        return copies * self.context
 
     def sharing(self, copies: int) -> int:
         """Copies of the model that share the states of training: all of so many, or ``shard`` of them."""
@@ -189,15 +213,16 @@ class Split:
         self, devices: int, micro_batches: int = 1, of_experts: float = 0.0, end: End | None = None
     ) -> DeviceShare:
         """What each of so many devices holds, of a stage at this end; ``of_experts`` as for :meth:`divisors`."""
-        exchanged = self.data if self.copies(devices) > 1 else None
+        exchanged = self.data if self.weight_holders(self.copies(devices)) > 1 else None
         kept_passes = self.kept_passes(end, micro_batches)
         return DeviceShare(self.divisors(devices, of_experts), micro_batches, exchanged, end, kept_passes)
 
     def owners(self, copies: int, of_experts: float = 0.0) -> float:
-        """Copies of the model that share the update of each one's parameters: all of so many, or ``shard`` of them, but
-        of experts those that have the same: ``copies / (1 + s · (experts − 1))``, s being the experts' share of them.
+        """Devices that share the update of each one's parameters: those of all of so many copies, or of ``shard`` of
+        them, which share the tokens, but of experts the copies that have the same:
+        ``copies · context / (1 + s · (experts − 1))``, s being the experts' share of a copy's parameters.
         """
-        return self.sharing(copies) / (1.0 + of_experts * (self.experts - 1))
+        return self.weight_holders(self.sharing(copies)) / (1.0 + of_experts * (self.experts - 1))
 
     def kept_passes(self, end: End | None, micro_batches: int) -> float:
         """Activations that a stage keeps at once, in those of one micro-batch through all its runs of blocks.
@@ -290,4 +315,10 @@ def _faults(split: Split) -> dict[str, bool]:
         f"shard={split.shard} with experts={split.experts}: not supported; expected one of them": (
             split.shard is not None and split.experts > 1
         ),
+        **{
+            f"context={split.context} with {name}={count}: not supported; expected one of them": (
+                split.context > 1 and count not in (None, 1)
+            )
+            for name, count in (("experts", split.experts), ("shard", split.shard))
+        },
     }

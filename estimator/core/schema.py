@@ -480,9 +480,9 @@ MESSAGES = Table(
         Column(
             "among",
             "text",
-            "copies of the model, parts of products, stages of blocks, copies that share experts or states or have the "
-            "same of them",
-            choices=("tensor", "stages", "experts", *AMONG_COPIES),
+            "copies of the model, parts of products or of tokens, stages of blocks, or copies that share experts or "
+            "states or have the same of them",
+            choices=("tensor", "context", "stages", "experts", *AMONG_COPIES),
         ),
         Column("bucket", "integer", "part of the gradients or weights, as they are made; missing: none", minimum=0),
         Column(

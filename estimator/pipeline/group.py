@@ -12,6 +12,7 @@ import pandas as pd
 from estimator.core.interval import bounds
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
+from estimator.core.schema import COPIES
 from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, Workload
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
@@ -189,7 +190,7 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
         for group in groups
         for work in (
             messages_as_work(messages, ranks_of_kinds(predicted, group, split)),
-            *sent.compression.work(group.copies),
+            *sent.compression.work(split.weight_holders(group.copies)),
         )
     ]
     times_s = message_times(predicted, pd.concat(of_groups, ignore_index=True))
@@ -241,20 +242,29 @@ def ranks_of_kinds(predicted: PredictedStep, group: Group, split: Split) -> dict
     those that share experts or states.
     """
     node, copy, copies = _joined(predicted, group), split.model_devices, group.copies
-    sharing = split.sharing(copies)
+    sharing, stage = split.sharing(copies), split.stage_devices
     ranks_and_distance = {
         "tensor": (split.tensor, 1),
-        "stages": (split.pipeline, split.tensor),
-        "data": (copies, copy),
+        "context": (split.context, split.tensor),
+        "stages": (split.pipeline, stage),
+        COPIES: (copies, copy),
         "experts": (split.experts, copy),
         "like_experts": (copies // split.experts, copy * split.experts),
         "shards": (sharing, copy),
         "like_shards": (copies // sharing, copy * sharing),
     }
     of_kinds = {kind: _in_nodes(*each, node, group.devices) for kind, each in ranks_and_distance.items()}
+    if split.context > 1:
+        of_kinds[COPIES] = _in_all_copies(of_kinds["context"], of_kinds[COPIES], node)
     inside = of_kinds["stages"].per_node == split.pipeline
-    of_kinds["stages"] = Ranks(2, 2 if inside else 1, min(split.tensor, node))  # neighbours
+    of_kinds["stages"] = Ranks(2, 2 if inside else 1, min(stage, node))  # neighbours
     return of_kinds
+
+
+def _in_all_copies(part: Ranks, copies: Ranks, node: int) -> Ranks:
+    """The ranks of these parts of all copies together, in nodes of so many devices."""
+    joined = part.per_node * copies.per_node
+    return Ranks(part.ranks * copies.ranks, joined, max(1, node // joined))
 
 
 def _in_nodes(ranks: int, apart: int, node: int, devices: int) -> Ranks:

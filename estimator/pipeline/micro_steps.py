@@ -202,7 +202,7 @@ class MicroBatches:
 
     def coded_s(self, group: Group, times_s: Floats) -> Floats:
         """What compression of gradients takes of one device in a step [s], by the times of its ops in one exchange."""
-        if group.copies == 1:
+        if self.split.weight_holders(group.copies) == 1:
             return np.zeros(len(times_s))
         often = group.micro_batches if self.split.gathers_weights else 1
         return np.asarray(often * times_s.sum(axis=1) * self.alone.heaviest.share)

@@ -205,8 +205,9 @@ def _of_alike(trainings: list[Training]) -> Iterator[tuple[Floats, float]]:
 def _one_device(layers: str, device: str, network: str, tensor: int) -> tuple[PredictedStep, StepTime]:
     """The step of one micro-batch on one device of a machine."""
     whole = Layers.model_validate_json(layers)
-    profile = divided_layers(profile_of(whole, Workload(name="published", framework="pytorch")), whole, tensor)
-    step = predict_step(profile, RunPlan(device, draws=DRAWS))
+    profile = profile_of(whole, Workload(name="published", framework="pytorch"))
+    part = divided_layers(profile, whole, Split(tensor=tensor))
+    step = predict_step(part, RunPlan(device, draws=DRAWS))
     written = {"linked_devices": PER_NODE, "interconnect": "InfiniBand", "injection_bandwidth": network}
     return step.in_network(Network.model_validate(written)).without_measurements(), step_of_one(step)
 

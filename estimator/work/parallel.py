@@ -12,6 +12,7 @@ of products. Where states or weights are divided, they travel in the format of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,6 +23,8 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.parallel import (
+    AROUND,
+    AROUND_GRADIENTS,
     EXCHANGED,
     EXCHANGED_BEFORE,
     EXPERTS_LOAD,
@@ -38,7 +41,8 @@ from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
 from estimator.work.gradients import WIDEST, gradient_bytes
-from estimator.work.shapes import has_attribute
+from estimator.work.operators.rule import ATTENDED
+from estimator.work.shapes import has_attribute, parse_ops
 from estimator.work.variables import kept_format
 from estimator.work.weights import updates, weights_taken
 
@@ -120,36 +124,58 @@ def _compressed(messages: pd.DataFrame, how: Compression) -> pd.DataFrame:
 
 
 AMONG_PARTS = {  # attribute of an op → its message, as large as which tensor, ready and needed so many ops later
-    GATHERED: ("all_gather", "operand", -1, 0),
-    GATHERED_BESIDE: ("all_gather", "result", -1, 1),
-    SCATTERED: ("reduce_scatter", "result", 0, 1),
-    SUMMED: ("all_reduce", "result", 0, 1),
-    EXCHANGED: ("all_to_all", "result", 0, 1),
-    EXCHANGED_BEFORE: ("all_to_all", "result", -1, 0),
+    GATHERED: ("all_gather", "tensor", "operand", -1, 0),
+    GATHERED_BESIDE: ("all_gather", "tensor", "result", -1, 1),
+    SCATTERED: ("reduce_scatter", "tensor", "result", 0, 1),
+    SUMMED: ("all_reduce", "tensor", "result", 0, 1),
+    AROUND: ("all_gather", "context", "keys and values", -1, 1),
+    AROUND_GRADIENTS: ("reduce_scatter", "context", "keys and values", -1, 1),
+    EXCHANGED: ("all_to_all", "experts", "result", 0, 1),
+    EXCHANGED_BEFORE: ("all_to_all", "experts", "result", -1, 0),
 }
+_SENDS = "|".join(f"={among}" for among in dict.fromkeys(among for _, among, *_ in AMONG_PARTS.values()))
 
 
 def messages_among_parts(work: pd.DataFrame) -> pd.DataFrame:
-    """The MESSAGES of devices that have parts of the same products, or of the same experts.
+    """The MESSAGES of devices that have parts of the same products, tokens or experts.
 
-    Each holds all tokens. What is no product, such as the embedding of tokens, has a message as large as that of the
-    last product whose message goes the same way.
+    What is no product, such as the embedding of tokens, has a message as large as that of the last product whose
+    message goes the same way.
     """
     attributes, last = work["attributes"].fillna(""), len(work) - 1
     messages = [
-        {"operator": operator, "like": like, "row": row, "ready": row + ready, "needed": min(row + needed, last)}
-        for row in np.flatnonzero(attributes.str.contains("=tensor|exchange", regex=True))
-        for mark, (operator, like, ready, needed) in AMONG_PARTS.items()
+        {"operator": operator, "among": among, "like": like, "row": row, "ready": row + ready,
+         "needed": min(row + needed, last)}
+        for row in np.flatnonzero(attributes.str.contains(_SENDS, regex=True))
+        for mark, (operator, among, like, ready, needed) in AMONG_PARTS.items()
         if mark in attributes.iloc[row].split(";")
-    ]
-    table = pd.DataFrame(messages, columns=["operator", "like", "row", "ready", "needed"])
-    rows = work.iloc[table["row"]]
-    size = pd.Series(np.where(table["like"] == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n")))
-    ready = table["ready"].where(table["ready"] >= 0)
-    among = pd.Series(np.where(table["operator"] == "all_to_all", "experts", "tensor"))
-    size = size.groupby(among).ffill().groupby(among).bfill()
-    table = table.assign(bytes=size, ready=ready, among=among, holds="results").drop(columns=["like", "row"])
+    ]  # fmt: skip
+    table = pd.DataFrame(messages, columns=["operator", "among", "like", "row", "ready", "needed"])
+    size, ready = _message_bytes(work.iloc[table["row"]], table["like"]), table["ready"].where(table["ready"] >= 0)
+    size = size.groupby(table["among"]).ffill().groupby(table["among"]).bfill()
+    table = table.assign(bytes=size, ready=ready, holds="results").drop(columns=["like", "row"])
     return MESSAGES.conform(table, "messages")
+
+
+def _message_bytes(rows: pd.DataFrame, like: pd.Series) -> pd.Series:
+    """Bytes of the tensors of ops that messages are as large as; NaN where the op has no such tensor."""
+    size = np.where(like == "operand", _bytes(rows, "m", "k"), _bytes(rows, "m", "n"))
+    attention = (like == "keys and values").to_numpy(dtype=bool)
+    size[attention] = _key_value_bytes(rows[attention])
+    return pd.Series(size)
+
+
+def _key_value_bytes(attention: pd.DataFrame) -> Floats:
+    """Bytes of the keys and values of attention: their share of all that it moves, which gradients move twice.
+
+    Results are as large as queries. The share does not depend on the batch.
+    """
+    parsed = parse_ops(attention, 1)
+    queries, keys, values = ([math.prod(op.operand(role) or ()) for op in parsed.ops] for role in ATTENDED)
+    both = np.add(keys, values)
+    share = both / (2 * np.array(queries) + both)
+    often = np.where(attention["operator"] == "attention", 1, 2)
+    return np.asarray(share[parsed.codes] * numbers(attention, "bytes") / often)
 
 
 def passed_on(work: pd.DataFrame, split: Split) -> pd.DataFrame:

@@ -93,10 +93,20 @@ def test_a_share_is_that_of_a_stage() -> None:
         "data,pipeline=4,micro=1,experts=8",
         "zero1,tensor=2,experts=8",
         "zero3,shard=8",
+        "zero1,tensor=8,context=4,pipeline=2,micro=1,sequence",
     ],
 )
 def test_every_part_is_shown_as_it_is_read(written: str) -> None:
     assert str(read_split(written)) == written
+
+
+def test_devices_that_share_tokens_hold_the_same_weights() -> None:
+    split = read_split("zero1,tensor=2,context=4")
+    assert (split.model_devices, split.copies(16), split.weight_holders(2)) == (8, 2, 8)
+    assert split.divisors(16) == {"optimizer": 8.0}
+    assert split.share(8).exchanged == "zero1"
+    with pytest.raises(EstimatorError, match=r"a copy of the model takes 8 \(tensor × context × pipeline\)"):
+        split.copies(12)
 
 
 def test_copies_that_share_experts_come_in_whole_groups() -> None:
@@ -159,6 +169,8 @@ def test_a_share_may_be_in_per_cent() -> None:
         ),
         ("shard=8", "shard=8 with data: not supported, as it is of what zero1, zero2 or zero3 divide; expected one of"),
         ("zero3,shard=8,experts=4", "shard=8 with experts=4: not supported; expected one of them"),
+        ("context=2,experts=4", "context=2 with experts=4: not supported; expected one of them"),
+        ("zero3,context=2,shard=4", "context=2 with shard=4: not supported; expected one of them"),
         ("fsdp,top=0.01", "top=0.01 with zero3: not supported, as each copy must add up what all others chose"),
     ],
 )

@@ -151,6 +151,16 @@ def test_copies_that_share_states_are_neighbours() -> None:
     assert ranks["like_shards"] == Ranks(10, 1, 6)
 
 
+def test_devices_that_share_tokens_stand_between_parts_of_products_and_stages() -> None:
+    """Nodes of Summit have six devices: a node holds the parts of a product, and half of those that share tokens."""
+    split = read_split("tensor=2,context=6,pipeline=2")
+    ranks = ranks_of_kinds(predicted(), Group(96, 16, 4, 16, model_devices=24), split)
+    assert ranks["tensor"] == Ranks(2, 2, 3)
+    assert ranks["context"] == Ranks(6, 3, 2)
+    assert ranks["stages"] == Ranks(2, 1, 6)
+    assert ranks["data"] == Ranks(24, 3, 2)  # in each of 4 copies, 6
+
+
 @pytest.mark.parametrize("shard", [60, 600])
 def test_all_copies_may_share_the_states(shard: int) -> None:
     some, every = (

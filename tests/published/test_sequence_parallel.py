@@ -61,7 +61,7 @@ def kept_by_block(name: str, way: str) -> float:
     for blocks in (2, 3):
         layers = Layers.model_validate(written(name, way, blocks))
         profile = profile_of(layers, Workload(name=name, framework="pytorch"))
-        part = divided_layers(profile, layers, TENSOR, sequence=WAYS[way][1])
+        part = divided_layers(profile, layers, Split(tensor=TENSOR, sequence=WAYS[way][1]))
         work = count_work(part.ops, part.workload, name).work
         kept.append(float(step_tensors(work, part.workload).activations.max()))
     return kept[1] - kept[0]

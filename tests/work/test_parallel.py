@@ -11,9 +11,10 @@ from estimator.core.errors import EstimatorError
 from estimator.core.parallel import read_split
 from estimator.core.types import Profile, Workload
 from estimator.profiles import read_profile
+from estimator.profiles.layers.shards import divided
 from estimator.work import count_work
 from estimator.work.gradients import BUCKET_BYTES, FIRST_BUCKET_BYTES, MOST_BUCKETS
-from estimator.work.parallel import Exchange, exchange, passed_on
+from estimator.work.parallel import Exchange, exchange, messages_among_parts, passed_on
 from tests.conftest import make_ops
 
 
@@ -179,6 +180,20 @@ def test_a_stage_passes_each_token_on_once(tmp_path: Path, experts: str) -> None
     """Batch × sequence × hidden size, in bf16, however many experts each token goes to."""
     work, _ = of_layers(tmp_path, MIXTURE + experts)
     assert passed_on(work, read_split("pipeline=2"))["bytes"].tolist() == [2 * 32 * 64 * 2]
+
+
+def test_keys_and_values_go_around_and_back_with_their_gradients(tmp_path: Path) -> None:
+    """Two tensors of batch × whole sequence × heads of keys × size, in bf16."""
+    (tmp_path / "layers.yaml").write_text(MIXTURE + "key_value_heads: 2\n")
+    part = divided(read_profile(tmp_path), read_split("context=4"))
+    work = count_work(part.ops, part.workload, part.where).work
+    messages = messages_among_parts(work)
+    assert set(messages["bytes"]) == {2 * (2 * 32 * 2 * 16) * 2}
+    assert set(messages["among"]) == {"context"}
+    assert messages["operator"].value_counts().to_dict() == {"all_gather": 2 * 4, "reduce_scatter": 4}
+    beside = messages["needed"] - messages["ready"]
+    assert set(beside) == {2}
+    assert set(work["op_class"].iloc[messages["ready"] + 1]) == {"attention"}
 
 
 def test_sharded_weights_travel_by_the_blocks_of_a_model(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import ITEMSIZE, STORED_AS
 from estimator.profiles.layers.model import SPAN_ENDS, Layers
 from estimator.profiles.layers.nodes import (
@@ -57,9 +58,13 @@ class Tape:
 
     layers: Layers
     prefix: str
-    sequence_parts: int = 1  # devices that share the tokens outside attention and feed-forward layers
-    expert_parts: int = 1  # copies of the model that share experts
+    split: Split = WHOLE
     nodes: list[Node] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        """Tokens of a sequence on this device."""
+        return self.layers.sequence_length // self.split.context
 
     def add(self, node: Node) -> Tensor:
         """Append an op; its result."""
@@ -76,14 +81,14 @@ class Tape:
         """A product with a weight, on the last dimension; its tokens may be scattered among the devices."""
         has_bias = self.layers.bias if bias is None else bias
         weight, shape = parameter(given.shape[-1], columns), (*given.shape[:-1], columns)
-        parts = self.sequence_parts if scattered else 1
+        parts = self.split.tokens_shared if scattered else 1
         node = Product(self.name(name), (given, weight), shape, DENSE, self.layers.precision, has_bias, parts=parts)
         return self.add(node)
 
     def gathered(self, given: Tensor) -> Tensor:
-        """A tensor with all tokens of its sequence."""
+        """A tensor with the tokens of all devices that share a product."""
         batch, _, *others = given.shape
-        return Tensor(given.name, (batch, self.layers.sequence_length, *others))
+        return Tensor(given.name, (batch, self.length, *others))
 
     def of_experts(self, name: str, given: Tensor, columns: int) -> Tensor:
         """A product with the weight of each expert."""
@@ -118,11 +123,11 @@ def stored(layers: Layers) -> str:
     return STORED_AS.get(layers.precision, layers.precision)
 
 
-def embeddings(layers: Layers, sequence_parts: int = 1) -> tuple[list[Node], Tensor]:
+def embeddings(layers: Layers, split: Split = WHOLE) -> tuple[list[Node], Tensor]:
     """The vectors of tokens, their positions and their types."""
-    tape = Tape(layers, EMBEDDINGS, sequence_parts)
-    given = _lookup(tape, "tokens", layers.vocabulary, layers.sequence_length, sequence_parts)
-    length = layers.sequence_length // sequence_parts
+    tape = Tape(layers, EMBEDDINGS, split)
+    given = _lookup(tape, "tokens", layers.vocabulary, tape.length, split.tokens_shared)
+    length = tape.length // split.tokens_shared
     if layers.positions == "learned":
         given = tape.sum("positions", given, parameter(length, layers.hidden_size), has_table=True)
     if layers.token_types:
@@ -138,11 +143,9 @@ def _lookup(tape: Tape, name: str, rows: int, length: int, scattered_among: int 
     return tape.add(Embedding(tape.name(name), inputs, (BATCH, length, hidden), parts=scattered_among))
 
 
-def block(
-    layers: Layers, number: int, given: Tensor, sequence_parts: int = 1, expert_parts: int = 1
-) -> tuple[list[Node], Tensor]:
+def block(layers: Layers, number: int, given: Tensor, split: Split = WHOLE) -> tuple[list[Node], Tensor]:
     """One block: attention and feed-forward layers, each with its norm and a way around it."""
-    tape = Tape(layers, f"block_{number}", sequence_parts, expert_parts)
+    tape = Tape(layers, f"block_{number}", split)
     for part, run in (("attention", _attention), ("feed_forward", _feed_forward)):
         inside = tape.norm(f"{part}/norm", given) if layers.norm_first else given
         made = tape.dropout(f"{part}/dropout", run(tape, tape.gathered(inside)))
@@ -165,15 +168,16 @@ def _rotary(tape: Tape, given: Tensor) -> Tensor:
     All heads take the same sines and cosines, as many as a head has elements (Su et al., RoFormer, 2021, section 3.4).
     """
     layers = tape.layers
-    turned = (BATCH, layers.sequence_length, layers.heads + layers.groups, layers.head_size)
-    operands = (Tensor(given.name, turned), parameter(layers.sequence_length, 1, layers.head_size))
+    turned = (BATCH, tape.length, layers.heads + layers.groups, layers.head_size)
+    operands = (Tensor(given.name, turned), parameter(tape.length, 1, layers.head_size))
     return tape.add(Stream(tape.name("attention/rotary"), operands, turned, ("aten::mul", "aten::mul"), "nothing"))
 
 
 def _fused(tape: Tape, turned: Tensor, given: Tensor) -> Tensor:
+    """Attention of this device's tokens to all of the sequence."""
     layers = tape.layers
-    length, size = layers.sequence_length, layers.head_size
-    heads = (BATCH, length, layers.heads, size), (BATCH, length, layers.groups, size)
+    length, size = tape.length, layers.head_size
+    heads = (BATCH, length, layers.heads, size), (BATCH, layers.sequence_length, layers.groups, size)
     shape = (BATCH, length, layers.heads * size)
     name = tape.name("attention/core/flash")
     return tape.add(FusedAttention(name, (turned, given), shape, heads, layers.causal, layers.precision))
@@ -221,7 +225,7 @@ def _of_experts(tape: Tape, given: Tensor) -> Tensor:
 
     Of copies that share experts, each has some of these, with the tokens of all copies.
     """
-    layers, name, parts = tape.layers, tape.name, tape.expert_parts
+    layers, name, parts = tape.layers, tape.name, tape.split.experts
     routed = tape.product("feed_forward/router", given, layers.experts, bias=False)
     weights = tape.add(Stream(name("feed_forward/router_softmax"), (routed,), routed.shape, SOFTMAX, "result"))
     shape = (BATCH, layers.experts, layers.tokens_per_expert, layers.hidden_size)
@@ -236,9 +240,9 @@ def _of_experts(tape: Tape, given: Tensor) -> Tensor:
     return tape.add(Move(name("feed_forward/from_experts"), (down, weights), given.shape, FROM_EXPERTS))
 
 
-def head(layers: Layers, given: Tensor) -> list[Node]:
+def head(layers: Layers, given: Tensor, split: Split = WHOLE) -> list[Node]:
     """The last norm, the predictions of tokens, and their loss."""
-    tape = Tape(layers, "head")
+    tape = Tape(layers, "head", split)
     given = tape.gathered(tape.norm("norm", given) if layers.norm_first else given)
     if layers.pooler:
         _pooler(tape, given)

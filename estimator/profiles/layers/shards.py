@@ -13,6 +13,11 @@ for the gradient of the weights, while that of the tokens is computed.
 With expert parallelism each copy of the model has some of the experts, and all copies send these their tokens and get
 the results back, and their gradients the other way (Lepikhin et al., GShard, 2021; Fedus et al., Switch Transformers,
 2021, section 5).
+
+With context parallelism each device has its share of the tokens everywhere, and all weights. Keys and values go around
+in a ring while attention runs, and in the backward pass their gradients too (Liu et al., Ring Attention with Blockwise
+Transformers, 2023). Each device has early and late tokens, so that a causal mask leaves all of them the same work
+(Llama Team, The Llama 3 Herd of Models, 2024, section 3.3.2).
 """
 
 from __future__ import annotations
@@ -25,6 +30,8 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.parallel import (
+    AROUND,
+    AROUND_GRADIENTS,
     EXCHANGED,
     EXCHANGED_BEFORE,
     EXPERTS_LOAD,
@@ -52,8 +59,9 @@ def layers_of(profile: Profile) -> Layers:
     """The layers that a profile was made from. Raises EstimatorError for any other profile."""
     if not isinstance(profile, LayersProfile) or profile.layers is None:
         raise EstimatorError(
-            f"{profile.where}: tensor=N, pipeline=N and experts=N need to know the model's blocks; expected a workload "
-            "given as layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 and micro=N"
+            f"{profile.where}: tensor=N, context=N, pipeline=N and experts=N need to know the model's blocks; expected "
+            "a workload given as layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 "
+            "and micro=N"
         )
     return profile.layers
 
@@ -90,8 +98,7 @@ def divided(profile: Profile, split: Split, end: End | None = None) -> Profile:
         return profile
     layers = layers_of(profile)
     check_stages(split, layers)
-    of_stage = _stage(layers, split, end)
-    return divided_layers(profile, of_stage, split.tensor, sequence=split.sequence, expert_parts=split.experts, end=end)
+    return divided_layers(profile, _stage(layers, split, end), split, end)
 
 
 def experts_share(profile: Profile, split: Split, end: End | None = None) -> float:
@@ -153,13 +160,29 @@ def check_stages(split: Split, layers: Layers) -> None:
         )
 
 
-def check_sequence(layers: Layers, devices: int) -> None:
-    """Raises EstimatorError where so many devices cannot share the tokens of a sequence."""
-    if layers.sequence_length % devices:
-        raise EstimatorError(
-            f"sequence with tensor={devices}: it does not divide sequence_length {layers.sequence_length}; expected a "
-            "divisor"
-        )
+def check_context(layers: Layers, devices: int) -> None:
+    """Raises EstimatorError where so many devices cannot share the tokens of a sequence everywhere."""
+    faults = {
+        f"it does not divide sequence_length {layers.sequence_length}; expected a divisor": (
+            layers.sequence_length % devices
+        ),
+        "keys and values go around beside fused attention alone; expected 'attention: fused' in its layers.yaml": (
+            layers.attention != "fused"
+        ),
+        f"not supported with 'head: {layers.head}'; expected a model of every next token": layers.head != "next_token",
+        f"not supported with {layers.experts} experts; expected a model without a mixture": layers.experts > 1,
+    }
+    for fault, is_there in faults.items():
+        if is_there:
+            raise EstimatorError(f"context={devices}: {fault}")
+
+
+def check_sequence(layers: Layers, split: Split) -> None:
+    """Raises EstimatorError where devices cannot share the tokens of a sequence outside of products."""
+    devices, length = split.tensor, layers.sequence_length // split.context
+    if length % devices:
+        of = f"sequence_length {length}" if split.context == 1 else f"the {length} tokens of context={split.context}"
+        raise EstimatorError(f"sequence with tensor={devices}: it does not divide {of}; expected a divisor")
     if layers.experts > 1:
         raise EstimatorError(
             f"sequence with {layers.experts} experts: not supported; expected tensor={devices} without sequence"
@@ -176,31 +199,38 @@ def check_experts(layers: Layers, copies: int) -> None:
         raise EstimatorError(f"experts={copies}: it does not divide the {layers.experts} experts; expected a divisor")
 
 
-def divided_layers(
-    profile: Profile, layers: Layers, devices: int, *, sequence: bool = False, expert_parts: int = 1,
-    end: End | None = None,
-) -> Profile:  # fmt: skip
-    """The profile of one of so many devices that share the products of these layers, and the tokens elsewhere.
+def divided_layers(profile: Profile, layers: Layers, split: Split, end: End | None = None) -> Profile:
+    """The profile of one of the devices that share products, tokens and experts of these layers.
 
-    ``expert_parts``: copies of the model that share its experts. ``end``: stage of a pipeline, whose blocks these are.
-    Raises EstimatorError where they cannot.
+    ``end``: stage of a pipeline, whose blocks these are. Raises EstimatorError where they cannot be divided so.
     """
     from estimator.profiles.layers.step import ops_of  # only where there are layers: start-up
 
-    if devices == expert_parts == 1 and end is None:
+    if split.stage_devices == split.experts == 1 and end is None:
         return profile
-    part, marks = shard(layers, devices), list[Mark]()
-    if sequence:
-        check_sequence(layers, devices)
-    if expert_parts > 1:
-        check_experts(layers, expert_parts)
-    size, ops = parameters.total(part, expert_parts, end), ops_of(part, devices if sequence else 1, expert_parts, end)
-    if devices > 1:
-        marks += _marks_of_sequence(layers, ops) if sequence else _MARKS
-    if expert_parts > 1:
-        marks += _EXPERTS
+    _check_shares(layers, split)
+    part = shard(layers, split.tensor)
+    size, ops = parameters.total(part, split.experts, end), ops_of(part, split, end)
     workload = profile.workload.model_copy(update={"parameters": size.count, "variables": size.tensors})
-    return dataclasses.replace(profile, ops=ops.assign(attributes=_marked(ops, marks)), workload=workload)
+    marked = _marked(ops, _marks(layers, ops, split))
+    return dataclasses.replace(profile, ops=ops.assign(attributes=marked), workload=workload)
+
+
+def _check_shares(layers: Layers, split: Split) -> None:
+    """Raises EstimatorError where devices cannot share tokens or experts of these layers so."""
+    if split.context > 1:
+        check_context(layers, split.context)
+    if split.sequence:
+        check_sequence(layers, split)
+    if split.experts > 1:
+        check_experts(layers, split.experts)
+
+
+def _marks(layers: Layers, ops: pd.DataFrame, split: Split) -> list[Mark]:
+    """What devices that share these layers send each other."""
+    of_tensor = _marks_of_sequence(layers, ops) if split.sequence else _MARKS
+    parts = ((of_tensor, split.tensor), (_CONTEXT, split.context), (_EXPERTS, split.experts))
+    return [mark for marks, devices in parts if devices > 1 for mark in marks]
 
 
 _PRODUCTS = ("feed_forward/up", "feed_forward/gated", "feed_forward/down")
@@ -211,6 +241,8 @@ _EXPERTS: Marks = [
     (EXPERTS_LOAD, tuple(f"{name}{end}" for name in _INSIDE for end in ("", "/grad", "/grad_a", "/grad_b"))),
     (EXPERTS_WEIGHTS, tuple(f"{name}/grad_b" for name in _PRODUCTS)),
 ]
+_ATTENTION = "attention/core/flash"
+_CONTEXT: Marks = [(AROUND, (_ATTENTION, f"{_ATTENTION}/grad")), (AROUND_GRADIENTS, (f"{_ATTENTION}/grad",))]
 _MARKS: Marks = [(SUMMED, (*SECOND, *(f"{name}/grad_a" for name in FIRST), TOKENS, f"{LOGITS}/grad_a"))]
 
 

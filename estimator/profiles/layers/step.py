@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from estimator.core.parallel import End
+from estimator.core.parallel import WHOLE, End, Split
 from estimator.core.schema import OPS
 from estimator.profiles.layers import blocks
 from estimator.profiles.layers.model import AGAIN, Layers
@@ -41,7 +41,7 @@ class Rows:
     """The rows of a step by column."""
 
     layers: Layers
-    expert_parts: int = 1
+    split: Split
     end: End | None = None
     columns: dict[str, list[object]] = field(default_factory=dict)
 
@@ -97,16 +97,15 @@ class Gradients:
         return row.result, [row]
 
 
-def ops_of(layers: Layers, sequence_parts: int = 1, expert_parts: int = 1, end: End | None = None) -> pd.DataFrame:
+def ops_of(layers: Layers, split: Split = WHOLE, end: End | None = None) -> pd.DataFrame:
     """OPS of one step in the order of execution, without times, as nothing ran.
 
     Args:
         layers: of the model.
-        sequence_parts: devices that share the tokens of a sequence outside attention and feed-forward layers.
-        expert_parts: copies of the model that share the experts of each block.
+        split: how devices share its tokens and experts; products that they share are those of ``layers``.
         end: stage of a pipeline, whose blocks these are: the first has no head, and the last no embeddings.
     """
-    rows, whole = Rows(layers, expert_parts, end), _parts(layers, sequence_parts, expert_parts)
+    rows, whole = Rows(layers, split, end), _parts(layers, split)
     parts = {None: whole, "first": whole[:-1], "last": whole[1:]}[end]
     for block, nodes in parts:
         rows.add((node.forward() for node in nodes), "forward", block)
@@ -127,14 +126,14 @@ def ops_of(layers: Layers, sequence_parts: int = 1, expert_parts: int = 1, end: 
     return OPS.conform(pd.DataFrame(rows.columns).assign(time_s=0.0), "layers")
 
 
-def _parts(layers: Layers, sequence_parts: int, expert_parts: int) -> Parts:
+def _parts(layers: Layers, split: Split) -> Parts:
     """The ops of the forward pass in their order."""
-    nodes, given = blocks.embeddings(layers, sequence_parts)
+    nodes, given = blocks.embeddings(layers, split)
     parts: list[tuple[int | None, Sequence[Node]]] = [(None, nodes)]
     for number in range(layers.blocks):
-        nodes, given = blocks.block(layers, number, given, sequence_parts, expert_parts)
+        nodes, given = blocks.block(layers, number, given, split)
         parts.append((number, nodes))
-    return [*parts, (None, blocks.head(layers, given))]
+    return [*parts, (None, blocks.head(layers, given, split))]
 
 
 def _again(layers: Layers, nodes: Sequence[Node]) -> tuple[list[Node], Renamed]:
@@ -195,7 +194,7 @@ def _place(block: int | None) -> str:
 
 def _parameters(rows: Rows, block: int | None) -> Tensor:
     """All parameters of a block, or of what is outside blocks."""
-    size = outside_blocks(rows.layers, rows.end) if block is None else of_block(rows.layers, rows.expert_parts)
+    size = outside_blocks(rows.layers, rows.end) if block is None else of_block(rows.layers, rows.split.experts)
     return parameter(size.count)
 
 

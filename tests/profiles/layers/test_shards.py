@@ -4,10 +4,20 @@ import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED, End, Split
+from estimator.core.parallel import (
+    AROUND,
+    AROUND_GRADIENTS,
+    GATHERED,
+    GATHERED_BESIDE,
+    SCATTERED,
+    SUMMED,
+    End,
+    Split,
+)
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers, profile_of
+from estimator.profiles.layers.model import AGAIN
 from estimator.profiles.layers.shards import HeaviestStage, divided, divided_layers, heaviest_stage, shard
 from estimator.work import count_work
 from tests.profiles.layers.models import profile
@@ -20,7 +30,7 @@ SMALL = Layers.model_validate({
 
 def flop(layers: Layers, devices: int) -> float:
     """FLOP of the products of one of so many devices."""
-    profile = divided_layers(profile_of(layers, Workload(name="small")), layers, devices)
+    profile = divided_layers(profile_of(layers, Workload(name="small")), layers, Split(tensor=devices))
     work = count_work(profile.ops, profile.workload, "small").work
     return float(work.loc[work["op_class"] == "gemm", "flop"].sum())
 
@@ -48,7 +58,7 @@ def test_heads_that_cannot_be_divided_are_refused(devices: int) -> None:
 
 def test_results_are_added_up_twice_a_block_in_each_pass() -> None:
     """Shoeybi et al., Megatron-LM, 2019, section 3: two all-reduces a block forward, two backward."""
-    profile = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, 2)
+    profile = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, Split(tensor=2))
     marked = profile.ops[profile.ops["attributes"].fillna("").str.contains(SUMMED)]
     of_blocks = marked[marked["block"].notna()].groupby(["block", "phase"]).size()
     assert set(of_blocks) == {2}
@@ -57,14 +67,14 @@ def test_results_are_added_up_twice_a_block_in_each_pass() -> None:
 
 def test_recomputation_adds_results_up_once_more() -> None:
     again = SMALL.model_copy(update={"recompute": "full"})
-    profile = divided_layers(profile_of(again, Workload(name="small")), again, 2)
+    profile = divided_layers(profile_of(again, Workload(name="small")), again, Split(tensor=2))
     marked = profile.ops["attributes"].fillna("").str.contains(SUMMED) & (profile.ops["block"] == 1)
     assert marked.sum() == 6
 
 
 def in_sequence(layers: Layers = SMALL, devices: int = 4) -> pd.DataFrame:
     """OPS of one of so many devices that share the tokens."""
-    return divided_layers(profile_of(layers, Workload(name="small")), layers, devices, sequence=True).ops
+    return divided_layers(profile_of(layers, Workload(name="small")), layers, Split(tensor=devices, sequence=True)).ops
 
 
 def test_norms_dropouts_and_sums_have_their_share_of_the_tokens() -> None:
@@ -77,8 +87,8 @@ def test_norms_dropouts_and_sums_have_their_share_of_the_tokens() -> None:
 
 
 def test_the_flop_of_products_stay() -> None:
-    plain = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, 4)
-    shared = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, 4, sequence=True)
+    plain = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, Split(tensor=4))
+    shared = divided_layers(profile_of(SMALL, Workload(name="small")), SMALL, Split(tensor=4, sequence=True))
     plain_flop, shared_flop = (
         count_work(of.ops, of.workload, "small").work.query("op_class == 'gemm'")["flop"].sum()
         for of in (plain, shared)
@@ -104,6 +114,47 @@ def test_heads_of_masked_tokens_take_all_tokens() -> None:
     assert marked["head/first"] == GATHERED
     assert SUMMED in marked["head/logits/grad_a"]
     assert "scatter" not in marked["head/logits/grad_a"]
+
+
+@pytest.mark.parametrize("kind", ["gpt", "llama"])
+def test_devices_that_share_all_tokens_share_the_work_exactly(kind: str) -> None:
+    """Products and causal attention; and every result but gradients of parameters has its share of the tokens."""
+    whole = Layers.model_validate({**SMALL.model_dump(exclude_defaults=True), "kind": kind})
+    plain, shared = (
+        count_work(part.ops, part.workload, "small").work
+        for context in (1, 4)
+        for part in [divided_layers(profile_of(whole, Workload(name="small")), whole, Split(context=context))]
+    )
+    of_class = [work.groupby("op_class")["flop"].sum()[["gemm", "attention"]] for work in (plain, shared)]
+    assert of_class[0].tolist() == pytest.approx((4 * of_class[1]).tolist())
+    with_batch = shared["output_shapes"].str.startswith("-1x")
+    assert set(shared.loc[with_batch, "output_shapes"].str.split("x").str[1]) == {"32"}
+
+
+@pytest.mark.parametrize("recompute", ["none", "full"])
+def test_keys_and_values_go_around_while_attention_runs(recompute: str) -> None:
+    given = SMALL.model_copy(update={"recompute": recompute})
+    ops = divided_layers(profile_of(given, Workload(name="small")), given, Split(context=4)).ops
+    marked = ops[ops["block"].eq(1) & ops["attributes"].fillna("").str.contains("=context")].set_index("op")
+    again = [f"block_1/attention/core/flash{AGAIN}"] if recompute == "full" else []
+    assert list(marked.index) == ["block_1/attention/core/flash", *again, "block_1/attention/core/flash/grad"]
+    assert marked["attributes"].str.contains(AROUND).all()
+    assert marked["attributes"].str.contains(AROUND_GRADIENTS).tolist() == [False] * (len(marked) - 1) + [True]
+
+
+@pytest.mark.parametrize(
+    ("given", "split", "message"),
+    [({"sequence_length": 130}, Split(context=4), "context=4: it does not divide sequence_length 130; expected a"),
+     ({"attention": "unfused"}, Split(context=2), "context=2: keys and values go around beside fused attention alone"),
+     ({"head": "span"}, Split(context=2), "context=2: not supported with 'head: span'"),
+     ({"experts": 4}, Split(context=2), "context=2: not supported with 4 experts"),
+     ({"sequence_length": 36}, Split(tensor=4, context=2, sequence=True),
+      "sequence with tensor=4: it does not divide the 18 tokens of context=2; expected a divisor")],
+)  # fmt: skip
+def test_tokens_that_cannot_be_shared_are_refused(given: dict[str, object], split: Split, message: str) -> None:
+    layers = SMALL.model_copy(update=given)
+    with pytest.raises(EstimatorError, match=message):
+        divided_layers(profile_of(layers, Workload(name="small")), layers, split)
 
 
 @pytest.mark.parametrize("end", ["first", "last"])
