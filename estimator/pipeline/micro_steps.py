@@ -12,7 +12,7 @@ from estimator.core.parallel import EXPERTS_LOAD, Split
 from estimator.core.schema import MESSAGES, among_copies
 from estimator.core.types import Flags, Floats, Prediction, StepTime
 from estimator.pipeline.step import PredictedStep
-from estimator.profiles.layers.blocks import EMBEDDINGS
+from estimator.profiles.layers.blocks import EMBEDDINGS, HEAD, OUTSIDE
 from estimator.profiles.layers.shards import HeaviestStage, experts_share, heaviest_stage
 from estimator.rollup import step
 from estimator.rollup.exchange import StepWithMessages, exchange_of, replayed_s, with_times, without_exchange
@@ -217,12 +217,15 @@ class MicroBatches:
         return np.asarray(often * among_copies_s + count * inside_s + between_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
-        """Both passes by where they stand, as their ops' times."""
+        """Both passes by where they stand, as their ops' times; casts without a place are spread over the blocks."""
         ops, samples = self.alone.predicted.work.work, self.alone.passes[0].samples
         updating = updates(ops).to_numpy(dtype=bool)
-        inside = ops["block"].notna().to_numpy(dtype=bool) & ~updating
-        before = ops["op"].str.contains(f"{EMBEDDINGS}/", regex=False).to_numpy(dtype=bool) & ~inside & ~updating
-        behind = ~updating & ~inside & ~before
+        outside = ops["block"].isna().to_numpy(dtype=bool) & ~updating
+        before, behind = (
+            outside & ops["op"].str.contains(scopes).to_numpy(dtype=bool)
+            for scopes in (f"{EMBEDDINGS}/", f"{HEAD}/|{OUTSIDE}/")
+        )
+        inside = ~updating & ~before & ~behind
         before_s, inside_s, behind_s = (samples[:, rows].sum(axis=1) for rows in (before, inside, behind))
         share = passes_s / (before_s + inside_s + behind_s)
         return MicroStep(share * before_s, share * inside_s, share * behind_s, update_s)

@@ -186,6 +186,23 @@ def test_products_divided_among_nodes_wait_longer() -> None:
     assert across.communication_s[0] > 1.2 * inside.communication_s[0]
 
 
+def test_casts_are_spread_over_the_stages() -> None:
+    """None waits for the casts of all others' products."""
+    split, plan = Split(pipeline=4, micro_batch=4), RunPlan("h100", draws=10, precision="fp8", host="none", batch=4)
+    whole = read_profile("bert-large")
+    parts = [divided(whole, split), whole]
+    steps = [predict_step(part, plan) for part in parts]
+    casts_s = steps[0].prediction.samples[:, steps[0].work.work["op"].str.startswith("cast of ").to_numpy()].sum(axis=1)
+    groups = [group_of(devices, 8, "weak", 64, each) for devices, each in ((4, split), (1, Split(micro_batch=4)))]
+    staged_s, one_s = (
+        steps_of_groups(step, step_of_one(step), [group], each, NO_SPREAD)[0].step.total
+        for step, group, each in zip(steps, groups, (split, Split(micro_batch=4)), strict=True)
+    )
+    rounds = 16 + 4 - 1  # micro-batches through the stages
+    assert (casts_s > 0.1 * one_s / 16).all()
+    assert (staged_s < 1.2 * rounds / 16 * one_s / 4).all()
+
+
 def test_the_bubble_shrinks_with_micro_batches() -> None:
     per_sample = [total_s(Split(pipeline=4, micro_batch=4), 4, 4 * count) / count for count in (1, 4, 16)]
     assert per_sample[0] > 2 * per_sample[1]

@@ -30,7 +30,8 @@ from estimator.profiles.layers.nodes import (
 )
 from estimator.profiles.layers.parameters import NEXT_OR_NOT
 
-EMBEDDINGS = "embeddings"  # scope of what stands before the blocks
+EMBEDDINGS, HEAD = "embeddings", "head"  # scopes of what stands before the blocks, and behind them
+OUTSIDE = "outside"  # scope of the gradients and the update of both
 DENSE = ("bsk,kn->bsn", "bsn,kn->bsk", "bsk,bsn->kn")
 EXPERTS = ("beck,ekn->becn", "becn,ekn->beck", "beck,becn->ekn")
 SCORES = ("bkgsd,bktd->bkgst", "bkgst,bktd->bkgsd", "bkgsd,bkgst->bktd")
@@ -242,7 +243,7 @@ def _of_experts(tape: Tape, given: Tensor) -> Tensor:
 
 def head(layers: Layers, given: Tensor, split: Split = WHOLE) -> list[Node]:
     """The last norm, the predictions of tokens, and their loss."""
-    tape = Tape(layers, "head", split)
+    tape = Tape(layers, HEAD, split)
     given = tape.gathered(tape.norm("norm", given) if layers.norm_first else given)
     if layers.pooler:
         _pooler(tape, given)

@@ -189,7 +189,7 @@ def _update(rows: Rows, block: int | None, gradients: Sequence[str]) -> None:
 
 
 def _place(block: int | None) -> str:
-    return "outside" if block is None else f"block_{block}"
+    return blocks.OUTSIDE if block is None else f"block_{block}"
 
 
 def _parameters(rows: Rows, block: int | None) -> Tensor:
