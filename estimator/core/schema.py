@@ -242,6 +242,16 @@ def with_attribute(attributes: pd.Series, added: pd.Series) -> pd.Series:
     return attributes.str.cat(added, sep=";").fillna(added).fillna(attributes)
 
 
+def has_attribute(rows: pd.DataFrame, attribute: str) -> Flags:
+    """Which rows have this attribute, such as ``bias=1``."""
+    return np.asarray((";" + rows["attributes"].fillna("") + ";").str.contains(f";{attribute};", regex=False))
+
+
+def attribute_values(rows: pd.DataFrame, name: str, form: str = "[^;]*") -> pd.Series:
+    """The value of each row's attribute of a name, where it has this form (a regular expression); NA for all others."""
+    return rows["attributes"].str.extract(f"(?:^|;){name}=({form})(?=;|$)", expand=False)
+
+
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:
     """Whether each row has a value in all named columns."""
     missing = [np.asarray(rows[name].array.isna()) for name in names]  # several times as fast as on the Series

@@ -18,7 +18,7 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.notes import Note, with_code
 from estimator.core.operators import CAST, attribute, benchmark_kernels
-from estimator.core.schema import STREAMING, WORK, complete
+from estimator.core.schema import STREAMING, WORK, attribute_values, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.added_kernels import without_work
 from estimator.work.edges import FORMATS
@@ -106,8 +106,7 @@ def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
 
 def _stated_bytes(work: pd.DataFrame, name: str) -> Floats:
     """Bytes per element that each row states in its attributes; NaN where it states none."""
-    text = work["attributes"].str.extract(rf"(?:^|;){name}=(\d{{1,2}})(?!\d)", expand=False)
-    return np.asarray(text.astype(float).to_numpy(dtype=float, na_value=np.nan))
+    return np.asarray(attribute_values(work, name, r"\d{1,2}").astype(float).to_numpy(dtype=float, na_value=np.nan))
 
 
 def remove_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:

@@ -7,9 +7,8 @@ import pandas as pd
 
 from estimator.core.notes import Note
 from estimator.core.parallel import OF_PARAMETERS
-from estimator.core.schema import HOST_CLASSES, numbers
+from estimator.core.schema import HOST_CLASSES, has_attribute, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Workload
-from estimator.work.shapes import has_attribute
 from estimator.work.tensors import in_phase
 from estimator.work.weights import form, takes_weights, updates, weights_of
 

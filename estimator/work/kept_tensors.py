@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.places import NO_BLOCK, OFTEN_A_TURN, ONCE_A_TURN, parse_places
+from estimator.core.schema import has_attribute
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -25,7 +26,6 @@ from estimator.work.operators import is_variable, torch
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.result_sizes import written_elements
 from estimator.work.saved_tensors import FACTORS, ForwardOp, backward_moments, forward_moments, saved_tensors
-from estimator.work.shapes import has_attribute
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 

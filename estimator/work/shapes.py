@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.operators import Operator, operators
-from estimator.core.types import Flags, Floats
+from estimator.core.types import Floats
 from estimator.work.operators import Rule, is_partial_kernel, operator_in_class, operator_of, rule_of
 
 Shape = tuple[int, ...]
@@ -178,11 +178,6 @@ def _of_all(sizes: Sequence[int | Fraction]) -> Shape:
 def read_attributes(text: str) -> dict[str, str]:
     """The attributes of ``"strides=2x2;padding=SAME"``."""
     return {key.strip(): value.strip() for key, _, value in (item.partition("=") for item in text.split(";")) if key}
-
-
-def has_attribute(work: pd.DataFrame, attribute: str) -> Flags:
-    """Which ops have this attribute."""
-    return np.asarray((";" + work["attributes"].fillna("") + ";").str.contains(f";{attribute};", regex=False))
 
 
 def elements(shapes: tuple[Shape | None, ...]) -> int | None:
