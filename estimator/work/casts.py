@@ -17,12 +17,13 @@ import pandas as pd
 
 from estimator.core import units
 from estimator.core.notes import Note, with_code
+from estimator.core.number_formats import WIDE
 from estimator.core.operators import CAST, attribute, benchmark_kernels
 from estimator.core.schema import STREAMING, WORK, attribute_values, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.added_kernels import without_work
 from estimator.work.edges import FORMATS
-from estimator.work.format_changes import WIDE, Formats, casts_between
+from estimator.work.format_changes import Formats, casts_between
 from estimator.work.operators import is_loss_scaling, runs_in_executor
 from estimator.work.weights import is_forward, takes_weights, weights_per_call
 

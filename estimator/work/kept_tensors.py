@@ -33,7 +33,6 @@ SINGLE = "single"  # attribute: what an operand of a single element is, number o
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
 GENERATED = "fused_elementwise"
 PRODUCTS = ("gemm", "convolution")
-GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
 class _Calls(NamedTuple):
@@ -73,7 +72,7 @@ def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     if work["places"].isna().all():  # the rows may be in any order
         return _of_any_order(ops)
     blocks = len({op.block for op in ops} - {NO_BLOCK})
-    return StepTensors(*backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE), "rules", run_again=blocks)
+    return StepTensors(*backward_moments(ops, saved_tensors(ops)), "rules", run_again=blocks)
 
 
 def kept_of_steps(work: pd.DataFrame, workload: Workload, steps: Integers) -> list[StepTensors]:
