@@ -160,9 +160,8 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     step.refuse_empty(replayed, scenario, ran.where)
     step.refuse_unexplained(ran, scenario)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
-    limit = device.power_limit
     peak_s = peak_times(prediction.ops, device)
-    power_w = power.step_power(prediction, replayed, peak_s, device, limit, shipped().power, plan) if limit else None
+    power_w = power.step_power(prediction, replayed, peak_s, device, shipped().power, plan)
     shares = evidence_shares(prediction, replayed, scenario)
     notes = (*_notes(profile, predicted, memory_notes, replayed, shares), *power.notes(device, power_w))
     return Estimate(
