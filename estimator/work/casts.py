@@ -19,9 +19,9 @@ from estimator.core import units
 from estimator.core.notes import Note, with_code
 from estimator.core.number_formats import WIDE
 from estimator.core.operators import CAST, attribute, benchmark_kernels
-from estimator.core.schema import STREAMING, WORK, attribute_values, complete
+from estimator.core.schema import STREAMING, attribute_values, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
-from estimator.work.added_kernels import without_work
+from estimator.work.added_kernels import append, without_work
 from estimator.work.edges import FORMATS
 from estimator.work.format_changes import Formats, casts_between
 from estimator.work.operators import is_loss_scaling, runs_in_executor
@@ -195,10 +195,7 @@ def _append(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:
         return work
     common = {"op_type": CAST, "operator": CAST, "op_class": "elementwise", "precision": WIDE, "time_s": 0.0}
     rows = casts.assign(**common, intensity=casts["flop"] / casts["bytes"])
-    longer = work.reset_index(drop=True).reindex(range(len(work) + len(rows)))
-    for name in rows:
-        longer.loc[len(work) :, name] = rows[name].to_numpy()
-    return WORK.conform(longer, "casts")
+    return append(work, rows.dropna(axis="columns", how="all"))
 
 
 def _sentences(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: bool) -> Iterator[str]:
