@@ -41,7 +41,7 @@ UNNAMED = "unnamed"
 
 def recognises(head: bytes) -> bool:
     """Whether the content is JSON with keys that only XLA's profiler writes."""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and bool(KNOWN_HEAD.search(head))
+    return chrome_trace.begins_with(head, KNOWN_HEAD)
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
