@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import operators, with_operators
-from estimator.core.schema import MEASUREMENTS, Column
+from estimator.core.schema import MEASUREMENTS
+from estimator.core.table import Column
 
 if TYPE_CHECKING:
     import pandas as pd

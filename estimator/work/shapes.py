@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.operators import Operator, operators
-from estimator.core.schema import LARGEST_WHOLE
+from estimator.core.table import LARGEST_WHOLE
 from estimator.core.types import Floats
 from estimator.work.operators import Rule, is_partial_kernel, operator_in_class, operator_of, rule_of
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from estimator.core.number_formats import known_format
-from estimator.core.schema import LARGEST_WHOLE
+from estimator.core.table import LARGEST_WHOLE
 
 NO_TENSORS = ("Scalar", "ScalarList", "")
 

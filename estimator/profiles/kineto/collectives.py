@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from estimator.core.number_formats import known_format
-from estimator.core.schema import LARGEST_WHOLE
+from estimator.core.table import LARGEST_WHOLE
 from estimator.core.types import ITEMSIZE, Flags, Integers
 from estimator.profiles.columns import UNKNOWN, Columns
 from estimator.profiles.kineto.arguments import read_list, read_sizes, read_text

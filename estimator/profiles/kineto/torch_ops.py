@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from estimator.core.number_formats import known_format
-from estimator.core.schema import LARGEST_WHOLE
+from estimator.core.table import LARGEST_WHOLE
 from estimator.profiles.kineto.arguments import (
     NO_TENSORS,
     Call,
