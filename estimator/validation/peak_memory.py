@@ -17,7 +17,7 @@ import numpy as np
 
 from estimator.core.interval import bounds
 from estimator.core.schema import WORK
-from estimator.core.types import Floats, StepTensors, Variables, Workload
+from estimator.core.types import Floats, RunPlan, StepTensors, Variables, Workload
 from estimator.rollup import memory
 from estimator.rollup.memory import Range
 from estimator.validation.tables import PublishedRows, as_numbers, read_columns
@@ -119,7 +119,8 @@ def _range(mid: float, values: Floats) -> Range:
 
 def predict(tensors: Floats, fitted: Fitted) -> tuple[Floats, Floats, Floats]:
     """Low end, nominal value and high end of each peak [B]."""
-    reserve, factor = (memory.sample(n, getattr(fitted, n), DRAWS, 0)[:, None] for n in ("reserve", "allocator"))
+    plan = RunPlan("", draws=DRAWS)
+    reserve, factor = (memory.sample(n, getattr(fitted, n), plan)[:, None] for n in ("reserve", "allocator"))
     return bounds(reserve + factor * tensors)
 
 
