@@ -97,7 +97,7 @@ def _predict_pass(ran: Profile, plan: RunPlan, devices: Devices, pass_notes: tup
     device, source_device = target.device, source.device if source else None
     work = work_on_target(ran, plan, device, from_processor=ran_on_processor(ran, source_device))
 
-    same_device = (source_device.name if source_device else ran.device) in (device.name, *device.aliases)
+    same_device = device.is_called((source_device.name if source_device else ran.device) or "")
     same_setting = same_device and not work.changed
     evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
     measured = source.measurements if source and len(target.measurements) else None
