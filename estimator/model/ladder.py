@@ -252,10 +252,8 @@ def _estimate_step(
         # where the source is a sibling, its own times in the step tell more of kernels in the same format
         known = profiled["precision"].dropna() if source.device.family == target.device.family else ()
         siblings = _siblings_for_ops(target, work, cache, known)
-        on_source, on_target = (
-            DeviceOps(profiled, source.device, tables),
-            DeviceOps(work, target.device, tables, siblings),
-        )
+        on_source = DeviceOps(profiled, source.device, tables)
+        on_target = DeviceOps(work, target.device, tables, siblings)
         return estimate_in_step(on_source, on_target, by_models=True), table
     siblings = _siblings_for_ops(target, work, cache)
     kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}, siblings), cache)

@@ -38,11 +38,7 @@ METHODS = (  # the first is reported in full
     "ours", *BASELINES, networks.RATIO_OF_PEAKS, peak_memory.PARAMETERS_ONLY, collectives.ALPHA_BETA, scaling.LINEAR,
     language_models.PLAIN, power.POWER_LIMIT,
 )  # fmt: skip
-WHOLE_MODEL_METHODS = (
-    "ours",
-    "roofline",
-    "constant efficiency",
-)  # those that can predict ops without measured neighbours
+WHOLE_MODEL_METHODS = ("ours", "roofline", "constant efficiency")  # that predict ops without measured neighbours
 QUICK_ROWS = 3000  # per data set and device with --quick
 KERNEL_PROBLEMS = {problem.name: problem for problem in protocol.PROBLEMS}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
