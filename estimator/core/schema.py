@@ -184,13 +184,7 @@ OPS = Table(
         Column("shared_s", "number", "that time, each instant divided among the ops that ran", "s/step", minimum=0),
         Column("time_spread_s", "number", "spread of the time over steps or ranks", "s/step", minimum=0),
         Column("reported_flop", "number", "FLOP as the profiler counted", "FLOP/step", minimum=0),
-        Column(
-            "reported_bytes",
-            "number",
-            "bytes as the profiler counted (often allocations)",
-            "B/step",
-            minimum=0,
-        ),
+        Column("reported_bytes", "number", "bytes as the profiler counted (often allocations)", "B/step", minimum=0),
     ),
 )
 WORK = OPS.extend(
@@ -210,12 +204,7 @@ WORK = OPS.extend(
     Column("flop", "number", "arithmetic of all calls, a multiply-add counted as 2", "FLOP/step", minimum=0),
     Column("bytes", "number", "compulsory traffic of all calls", "B/step", minimum=0),
     Column("intensity", "number", "flop / bytes", "FLOP/B", minimum=0),
-    Column(
-        "work_source",
-        "text",
-        "where flop and bytes come from",
-        choices=("shapes", "workload", "reported", "none"),
-    ),
+    Column("work_source", "text", "where flop and bytes come from", choices=("shapes", "workload", "reported", "none")),
     Column("growth", "number", "the op's work over what it did in the profile", minimum=0, default=1.0),
 )
 CACHES = ("cold", "warm")

@@ -25,15 +25,7 @@ from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.pipeline_parallel import bubble_share, filling_micro_batch
-from estimator.rollup.scaling import (
-    Group,
-    GroupStep,
-    Spreads,
-    busiest_experts,
-    lengthened,
-    slowest_device,
-    spreads_of,
-)
+from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
 from estimator.work.compression import Compression
 from estimator.work.messages import with_parameters
 from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on, tied_gradients

@@ -25,12 +25,7 @@ from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer, read_attention
 from estimator.work.casts import moved_sizes
-from estimator.work.dimensions import (
-    fill_convolutions,
-    fill_products,
-    fill_sizes,
-    uncounted_products,
-)
+from estimator.work.dimensions import fill_convolutions, fill_products, fill_sizes, uncounted_products
 from estimator.work.edges import FORMATS
 from estimator.work.layer_passes import complete_layers
 from estimator.work.messages import count_messages

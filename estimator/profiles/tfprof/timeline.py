@@ -92,11 +92,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
         format="TensorFlow timeline",
         wall_step_s=(end - start) / 1e6,
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(
-            NO_SHAPES,
-            *(launch_warnings if len(ran) < len(op_events) else ()),
-            *events.crossing_warnings(tally),
-        ),
+        warnings=(NO_SHAPES, *(launch_warnings if len(ran) < len(op_events) else ()), *events.crossing_warnings(tally)),
     )
 
 
