@@ -7,15 +7,16 @@ import math
 from estimator.core import schema
 from estimator.core.operators import COLUMNS
 from estimator.core.operators import operators as vocabulary
+from estimator.core.table import Table
 from from_code.markdown import cell, code, table
 
 
-def schema_tables() -> list[schema.Table]:
+def schema_tables() -> list[Table]:
     """Every table that ``core/schema.py`` declares."""
-    return [value for value in vars(schema).values() if isinstance(value, schema.Table)]
+    return [value for value in vars(schema).values() if isinstance(value, Table)]
 
 
-def schema_part(declared: schema.Table) -> str:
+def schema_part(declared: Table) -> str:
     """One table: its columns as it documents them itself."""
     return f"## {declared.name}\n\n{declared.document()}"
 

@@ -37,9 +37,7 @@ Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_
 
 
 @app.callback()
-def _options(
-    version: Version = False,
-) -> None: ...
+def _options(version: Version = False) -> None: ...
 
 
 def main() -> None:

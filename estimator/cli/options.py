@@ -97,8 +97,7 @@ Host = Annotated[
     Any, typer.Option("--host", metavar="profile|none|FACTOR", parser=_host, help=HOST_HELP, show_default=False)
 ]
 InputOf = Annotated[
-    Any,
-    typer.Option("--input", metavar="carried|overlapped|none", parser=_input, help=INPUT_HELP, show_default=False),
+    Any, typer.Option("--input", metavar="carried|overlapped|none", parser=_input, help=INPUT_HELP, show_default=False)
 ]
 OtherBatch = Annotated[
     int | None, typer.Option("--batch", min=1, help="Predict at this batch size; by default at the profiled one.")
@@ -128,6 +127,5 @@ PARALLEL_HELP = (
 )
 Parallel = Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)]
 Parallels = Annotated[
-    list[str] | None,
-    typer.Option("--parallel", metavar="SPLIT", help=f"{PARALLEL_HELP} Repeatable.  [default: data]"),
+    list[str] | None, typer.Option("--parallel", metavar="SPLIT", help=f"{PARALLEL_HELP} Repeatable.  [default: data]")
 ]

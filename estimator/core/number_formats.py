@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT = ("fp32", "bf16", "fp16")  # formats of parameters; an update counts its steps in fp64
+WIDE = "fp32"  # of weights, updates and sums in mixed precision (Micikevicius et al., ICLR 2018)
 FP32_STAND_INS = ("tf32", "bf16", "fp16")  # for products on devices without fp32: the first one that a device has
 _FLOAT = "(?:fp|float|f)_?"
 FORMAT = re.compile(  # with the prefixes and suffixes of frameworks, CUDA and ROCm

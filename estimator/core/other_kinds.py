@@ -10,10 +10,7 @@ from estimator.core.aliases import file_of_name
 from estimator.core.errors import EstimatorError
 
 USES = {  # kind of entry → its place in the library, and how people name one
-    "device": (
-        ("devices", "*.yaml"),
-        "a device is a target or a source, or in a study 'device: {name}'",
-    ),
+    "device": (("devices", "*.yaml"), "a device is a target or a source, or in a study 'device: {name}'"),
     "system": (
         ("devices", "systems/*.yaml"),
         "a system is named by 'estimator scale --system {name}', in a study by 'system: {name}'",

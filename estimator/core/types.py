@@ -288,6 +288,10 @@ class DeviceSpec(File):
         """Whether its compute units are called as those of NVIDIA's or AMD's GPUs."""
         return (self.compute_unit or "").casefold() in GPU_UNITS
 
+    def is_called(self, name: str) -> bool:
+        """Whether it has this name or alias, in any case."""
+        return name.lower() in {known.lower() for known in (self.name, *self.aliases)}
+
     def peak_of(self, precision: str) -> Peak:
         """The peaks of one precision; empty where nothing is known of it."""
         return self.peak.get(precision, Peak())  # type: ignore[call-overload,no-any-return]

@@ -45,11 +45,7 @@ def fit(truth: pd.DataFrame) -> MemoryBoundCoefficients:
         prior_precision + device_precision
     )
     return MemoryBoundCoefficients(
-        source=SOURCE,
-        streaming=float(np.exp(streaming)),
-        streaming_std=DEVICE_STD,
-        **_chosen(),
-        **common,
+        source=SOURCE, streaming=float(np.exp(streaming)), streaming_std=DEVICE_STD, **_chosen(), **common
     )
 
 

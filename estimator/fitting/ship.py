@@ -21,6 +21,7 @@ from estimator.validation import power as power_rows
 from estimator.validation import scores, whole_models
 from estimator.validation.data import read_truth
 from estimator.validation.selftest import results
+from estimator.validation.tables import lacking
 from estimator.validation.validate import METHODS, validate
 
 COEFFICIENTS_FOLDER = Path(__file__).parents[1] / "model" / "coefficients"
@@ -74,7 +75,7 @@ def main(
     truth, _ = read_truth(data)
     coefficients = fitted_model.fit(truth)
     update: dict[str, Any] = {"step_factor": step_factor()}
-    if not power_rows.obstacle(data):
+    if not lacking(data, power_rows.FILES):
         update["power"] = power.fit(power_rows.read_rows(data))
     write(coefficients.model_copy(update=update), out)
     validation = validate(

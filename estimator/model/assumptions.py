@@ -25,10 +25,7 @@ OPS_NAMED = 5  # in a sentence; the others are counted
 
 
 def assumptions(
-    ops: pd.DataFrame,
-    target: DeviceSpec,
-    measurements: pd.DataFrame,
-    source: DeviceSpec | None = None,
+    ops: pd.DataFrame, target: DeviceSpec, measurements: pd.DataFrame, source: DeviceSpec | None = None
 ) -> tuple[Note, ...]:
     """Notes on the unverified specifications, measurements, coefficients and source times behind a PREDICTION."""
     return (

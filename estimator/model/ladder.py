@@ -248,12 +248,11 @@ def _estimate_step(
         return estimate_in_step(*pair), pair[1].tables["warm"]
     table = _table_for_ops(target.measurements, work, cache)
     if table.empty and source.device is not None and has_common_kernels(source.device, target.device):
-        tables = dict.fromkeys(CACHES, table)
-        on_source = DeviceOps(_profiled_work(work, source), source.device, tables)
-        profiled = _profiled_work(work, source)
+        tables, profiled = dict.fromkeys(CACHES, table), _profiled_work(work, source)
         # where the source is a sibling, its own times in the step tell more of kernels in the same format
         known = profiled["precision"].dropna() if source.device.family == target.device.family else ()
         siblings = _siblings_for_ops(target, work, cache, known)
+        on_source = DeviceOps(profiled, source.device, tables)
         on_target = DeviceOps(work, target.device, tables, siblings)
         return estimate_in_step(on_source, on_target, by_models=True), table
     siblings = _siblings_for_ops(target, work, cache)

@@ -20,11 +20,8 @@ def sampler(
     work: pd.DataFrame, times: OpTimes, target: DeviceSpec, plan: RunPlan
 ) -> Callable[[slice], tuple[Floats, Floats]]:
     """A function that samples the time of some ops (1 + draws × ops) [s], and its part of launches and starts."""
-    busy, launches, latency = (
-        _busy_sampler(work, times.kernels, target, plan),
-        times.launches,
-        uncertainty.latency(target, plan),
-    )
+    busy = _busy_sampler(work, times.kernels, target, plan)
+    launches, latency = times.launches, uncertainty.latency(target, plan)
     low, mid, high = times.interval_s
     is_given = times.rung != "modelled"
     start_share = np.where(is_given, 0.0, times.kernels.start_share)

@@ -7,13 +7,12 @@ C = A·B and its transpose are the same work in another storage order, so (m, n,
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.conv_shape import ConvShape
 from estimator.core.operators import cast_formats
 from estimator.core.schema import SHAPED_BY, complete, numbers
-from estimator.core.types import Flags, Floats
+from estimator.core.types import Flags, Floats, Names
 from estimator.model.kernels.kernel_model import amounts_per_call
 
 OTHER_SIZES = ("row_length", "hidden", "input_width", "sequences", "timesteps", "ranks")
@@ -41,12 +40,12 @@ def storage_unknown(work: pd.DataFrame) -> Flags:
     return np.asarray((work["op_class"] == "gemm") & ~complete(work, ("trans_a", "trans_b")), dtype=bool)
 
 
-def _format(rows: pd.DataFrame) -> npt.NDArray[np.object_]:
+def _format(rows: pd.DataFrame) -> Names:
     """The precision of each row; for casts the narrow format."""
     return np.asarray(cast_formats(rows).fillna(rows["precision"]).to_numpy(dtype=object, na_value=""))
 
 
-def _storage(rows: pd.DataFrame) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
+def _storage(rows: pd.DataFrame) -> tuple[Names, Names]:
     """Storage of a product's operands; for n > m that of the transpose."""
     m, n = _number(rows, "m"), _number(rows, "n")
     trans_a, trans_b = _text(rows, "trans_a"), _text(rows, "trans_b")
@@ -76,7 +75,7 @@ def _other_sizes(rows: pd.DataFrame, amount: bool) -> list[Floats]:
     return [*sizes, np.where(flop_known, flop.round(), MISSING), np.where(bytes_known, bytes_moved.round(), MISSING)]
 
 
-def _text(rows: pd.DataFrame, name: str) -> npt.NDArray[np.object_]:
+def _text(rows: pd.DataFrame, name: str) -> Names:
     """A column's texts, "" where missing."""
     return rows[name].to_numpy(dtype=object, na_value="") if name in rows else np.full(len(rows), "", dtype=object)
 

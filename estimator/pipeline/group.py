@@ -26,15 +26,8 @@ from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.pipeline_parallel import bubble_share, filling_micro_batch
-from estimator.rollup.scaling import (
-    Group,
-    GroupStep,
-    Spreads,
-    busiest_experts,
-    lengthened,
-    slowest_device,
-    spreads_of,
-)
+from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
+from estimator.work.compression import Compression
 from estimator.work.messages import with_parameters
 from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on, tied_gradients
 
@@ -52,11 +45,10 @@ def one_device(predicted: PredictedStep) -> OneDevice:
     """A device by itself, without the messages that its profile recorded."""
     device, plan, coefficients = predicted.target.device, predicted.plan, shipped().power
     alone, replayed = _replay_alone(predicted)
-    limit = device.power_limit
-    if limit is None:
+    if device.power_limit is None:
         return OneDevice(replayed.step)
-    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, limit, coefficients, plan)
-    idle_w = float(power.idle_power(limit.value, power.gddr_bytes(device), coefficients))
+    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, coefficients, plan)
+    idle_w = float(power.idle_power(device.power_limit.value, power.gddr_bytes(device), coefficients))
     return OneDevice(replayed.step, power_w, idle_w)
 
 
@@ -171,34 +163,20 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
     predicted, split = alone.predicted, alone.split
     recorded = recorded_messages(predicted, split)
     if recorded is not None:
-        own = {group: alone.own_step(group, alone.own_update(group)) for group in groups}
         return {
-            group: recorded_step(recorded, step, group, _joined(predicted, group), spreads)
-            for group, step in own.items()
+            group: recorded_step(
+                recorded, alone.own_step(group, alone.own_update(group)), group, _joined(predicted, group), spreads
+            )
+            for group in groups
         }
     plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
-    passed = passed_on(predicted.work.work, split)
-    ends = alone.heaviest
-    tied = (
-        tied_gradients(predicted.work.work, predicted.profile.workload, ends.tied, split)
-        if ends.tied
-        else passed.iloc[:0]
-    )
-    messages = pd.concat([sent.messages, passed, tied], ignore_index=True)
-    of_groups = [
-        work
-        for group in groups
-        for work in (
-            messages_as_work(messages, ranks_of_kinds(predicted, group, split)),
-            *sent.compression.work(split.weight_holders(group.copies)),
-        )
-    ]
-    times_s = message_times(predicted, pd.concat(of_groups, ignore_index=True))
-    kinds = np.cumsum([len(sent.messages), len(passed), len(tied)])  # behind them what compression takes
+    tables = [sent.messages, *_messages_between_stages(alone)]
+    kinds = np.cumsum([len(table) for table in tables])  # behind them what compression takes
+    times_s = _times_of_groups(alone, pd.concat(tables, ignore_index=True), sent.compression, groups)
     load = busiest_experts(plan) if split.experts > 1 else np.ones(1 + plan.draws)
     micro = MicroBatches(alone, sent.messages, load)
     steps = {}
-    for group, all_s in zip(groups, np.split(times_s, len(groups), axis=1), strict=True):
+    for group, all_s in zip(groups, times_s, strict=True):
         update = alone.own_update(group)
         sent_s, passed_s, tied_s, coded_s = np.split(all_s, kinds, axis=1)
         sent_s = micro.with_load(_placed(sent_s, sent, plan))
@@ -208,6 +186,31 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
         step_time = lengthened(alone.own_step(group, update), total_s, slowest)
         steps[group] = GroupStep(step_time, micro.communication_s(group, sent_s, between), sent.notes)
     return steps
+
+
+def _messages_between_stages(alone: MicroBatch) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """MESSAGES that a stage passes on, and those in which both ends add up the gradients of a tied table of tokens."""
+    predicted, split, elements = alone.predicted, alone.split, alone.heaviest.tied
+    passed = passed_on(predicted.work.work, split)
+    if not elements:
+        return passed, passed.iloc[:0]
+    return passed, tied_gradients(predicted.work.work, predicted.profile.workload, elements, split)
+
+
+def _times_of_groups(
+    alone: MicroBatch, messages: pd.DataFrame, how: Compression, groups: Sequence[Group]
+) -> list[Floats]:
+    """Samples of the times of MESSAGES in each group, and behind them of what compression takes there [s]."""
+    predicted, split = alone.predicted, alone.split
+    works = [
+        work
+        for group in groups
+        for work in (
+            messages_as_work(messages, ranks_of_kinds(predicted, group, split)),
+            *how.work(split.weight_holders(group.copies)),
+        )
+    ]
+    return np.split(message_times(predicted, pd.concat(works, ignore_index=True)), len(groups), axis=1)
 
 
 def _workload(predicted: PredictedStep) -> Workload:

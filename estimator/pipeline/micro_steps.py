@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.parallel import EXPERTS_LOAD, Split
-from estimator.core.schema import MESSAGES, among_copies
+from estimator.core.schema import MESSAGES, among_copies, has_attribute
 from estimator.core.types import Flags, Floats, Prediction, StepTime
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.blocks import EMBEDDINGS, HEAD, OUTSIDE
@@ -20,7 +20,6 @@ from estimator.rollup.pipeline_parallel import MicroStep, accumulated, exposed_r
 from estimator.rollup.scaling import Group
 from estimator.rollup.step import times_in_step
 from estimator.rollup.target_timeline import StepTimeline
-from estimator.work.shapes import has_attribute
 from estimator.work.weights import updates
 
 

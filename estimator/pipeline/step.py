@@ -97,7 +97,7 @@ def _predict_pass(ran: Profile, plan: RunPlan, devices: Devices, pass_notes: tup
     device, source_device = target.device, source.device if source else None
     work = work_on_target(ran, plan, device, from_processor=ran_on_processor(ran, source_device))
 
-    same_device = (source_device.name if source_device else ran.device) in (device.name, *device.aliases)
+    same_device = device.is_called((source_device.name if source_device else ran.device) or "")
     same_setting = same_device and not work.changed
     evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
     measured = source.measurements if source and len(target.measurements) else None
@@ -160,9 +160,8 @@ def estimate_predicted(profile: Profile, predicted: PredictedStep, parts: Sequen
     step.refuse_empty(replayed, scenario, ran.where)
     step.refuse_unexplained(ran, scenario)
     floor_s, ceiling_s = step_limits(prediction, timeline, scenario, replayed.step.total)
-    limit = device.power_limit
     peak_s = peak_times(prediction.ops, device)
-    power_w = power.step_power(prediction, replayed, peak_s, device, limit, shipped().power, plan) if limit else None
+    power_w = power.step_power(prediction, replayed, peak_s, device, shipped().power, plan)
     shares = evidence_shares(prediction, replayed, scenario)
     notes = (*_notes(profile, predicted, memory_notes, replayed, shares), *power.notes(device, power_w))
     return Estimate(

@@ -38,6 +38,11 @@ SHOWN = 120  # characters of a faulty event in an error message
 Identity = int | float | str | None
 
 
+def begins_with(head: bytes, known: re.Pattern[bytes]) -> bool:
+    """Whether a file begins as JSON, with what is known of a program's traces near its beginning."""
+    return head.lstrip(BOM + b" \t\r\n")[:1] in (b"{", b"[") and bool(known.search(head))
+
+
 def event_type(**args: Any) -> type:
     """A struct type for events; ``args`` declares its wanted ``args``: field=(name in the dump, type, default)."""
     import msgspec

@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from estimator.core import csv_files
-from estimator.core.schema import OPS, Column, Table
+from estimator.core.schema import OPS
+from estimator.core.table import Column, Table
 from estimator.profiles import fusion
 from estimator.profiles.dump import Dump
 

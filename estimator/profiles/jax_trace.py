@@ -41,7 +41,7 @@ UNNAMED = "unnamed"
 
 def recognises(head: bytes) -> bool:
     """Whether the content is JSON with keys that only XLA's profiler writes."""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and bool(KNOWN_HEAD.search(head))
+    return chrome_trace.begins_with(head, KNOWN_HEAD)
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
@@ -236,11 +236,7 @@ def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
     """The rows of OPS of all steps together, in the order in which they first ran; kinds with equal names are one."""
     places = list(trace.lanes)
     rows = [
-        {
-            "op": op or UNNAMED,
-            "op_type": hlo.strip_number(op),
-            "placement": trace.names.get((places[lane][0], None)),
-        }
+        {"op": op or UNNAMED, "op_type": hlo.strip_number(op), "placement": trace.names.get((places[lane][0], None))}
         for lane, op, _, _ in list(trace.kinds)[: len(tally.calls)]
     ]
     time = tally.self_ps / 1e12

@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from estimator.core import units
-from estimator.reports.text import (
-    format_evidence,
-    format_interval,
-    format_time,
-    is_known,
-    shorten,
-)
+from estimator.reports.text import format_evidence, format_interval, format_time, is_known, shorten
 
 OPS_SHOWN = 12
 THRESHOLD = {True: "met", False: "not met", None: "none"}

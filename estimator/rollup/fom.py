@@ -90,11 +90,6 @@ class Definition(File):
         return self.published.shown_as if self.published else "per_day"
 
 
-def of_preset(name: str) -> Definition:
-    """The definition of a preset."""
-    return Definition(preset=name)
-
-
 def figure_of_merit(rates: Floats, baseline: Floats, weights: Floats, definition: Definition) -> Floats:
     """Figure of merit of rates (units × samples) over the baseline's; one weight per unit."""
     mean, column = MEANS[definition.mean], weights[:, None]

@@ -78,12 +78,12 @@ def numbers() -> Numbers:
     return yaml_files.check(Numbers, yaml_files.read_yaml(Path(__file__).with_suffix(".yaml")))
 
 
-def sample(name: str, given: Range, draws: int, seed: int) -> Floats:
+def sample(name: str, given: Range, plan: RunPlan) -> Floats:
     """Samples (1 + draws) of a number; ends of 0 are drawn as a share of 1 % of the high end."""
     least = 0.01 * max(given.high, 1e-9)
     low, mid, high = (max(value, least) for value in (given.low, given.mid, given.high))
-    drawn = draw(f"memory {name}", low, mid, high, draws, seed)
-    return np.where(np.arange(1 + draws) == 0, given.mid, drawn)
+    drawn = draw(f"memory {name}", low, mid, high, plan.draws, plan.seed)
+    return np.where(np.arange(1 + plan.draws) == 0, given.mid, drawn)
 
 
 def reserve(device: DeviceSpec | None) -> Range:
@@ -128,8 +128,8 @@ def memory_use(
     whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in kept]
     shares = [(batch, divide(tensors, variables, share.divisors)) for batch, tensors in whole]
     batch, (tensors, own) = shares[0]
-    exchanged = buckets(variables, workload, share, plan.draws, plan.seed)
-    parts = parts_of(tensors, own, exchanged, workload, device, plan.draws, plan.seed, convolves=convolves)
+    exchanged = buckets(variables, workload, share, plan)
+    parts = parts_of(tensors, own, exchanged, workload, device, plan, convolves=convolves)
     capacity = device.memory_capacity.value if device and device.memory_capacity else None
     largest = None
     if capacity is not None and len(shares) == 2 and tensors.evidence != "none":
@@ -232,7 +232,7 @@ def largest_moment(tensors: StepTensors) -> tuple[float, float, float]:
     return float(tensors.activations[moment]), float(tensors.gradients[moment]), float(tensors.workspace[moment])
 
 
-def buckets(variables: Variables, workload: Workload, share: DeviceShare, draws: int, seed: int) -> Floats:
+def buckets(variables: Variables, workload: Workload, share: DeviceShare, plan: RunPlan) -> Floats:
     """Samples (1 + draws) of what copies of a model hold to exchange gradients and weights [B].
 
     All-reduced gradients are copied into buckets: β · g, with g the gradients of all parameters. Where copies share
@@ -241,15 +241,15 @@ def buckets(variables: Variables, workload: Workload, share: DeviceShare, draws:
     """
     if share.exchanged in DIVIDED:
         kinds = int(workload.mode == "training") + int(share.exchanged == "zero3")
-        return BLOCKS_AT_ONCE * kinds * variables.block * sample("block", numbers().block, draws, seed)
+        return BLOCKS_AT_ONCE * kinds * variables.block * sample("block", numbers().block, plan)
     if share.exchanged != "data":
-        return np.zeros(1 + draws)
-    return variables.gradients * sample("buckets", by_framework(numbers().buckets, workload), draws, seed)
+        return np.zeros(1 + plan.draws)
+    return variables.gradients * sample("buckets", by_framework(numbers().buckets, workload), plan)
 
 
 def parts_of(
     tensors: StepTensors, variables: Variables, exchanged: Floats, workload: Workload, device: DeviceSpec | None,
-    draws: int, seed: int, *, convolves: bool = False,
+    plan: RunPlan, *, convolves: bool = False,
 ) -> dict[str, Floats]:  # fmt: skip
     """Samples (1 + draws) of each part [B]; ``exchanged``: those of :func:`buckets`.
 
@@ -257,9 +257,9 @@ def parts_of(
     where a step ``convolves``.
     """
     activations, gradients, workspace = largest_moment(tensors)
-    share = sample("activations", numbers().evidence[tensors.evidence], draws, seed)
-    factor = sample("allocator", allocator(workload, convolves), draws, seed)
-    ones = np.ones(1 + draws)
+    share = sample("activations", numbers().evidence[tensors.evidence], plan)
+    factor = sample("allocator", allocator(workload, convolves), plan)
+    ones = np.ones(1 + plan.draws)
     parts = {
         "parameters": (variables.parameters + variables.frozen) * ones,
         "gradients": gradients * ones,
@@ -272,16 +272,16 @@ def parts_of(
     return {
         **parts,
         "allocator": (factor - 1.0) * held,
-        "reserve": ones * 0.0 if device is None else _reserved(device, convolves, draws, seed),
+        "reserve": ones * 0.0 if device is None else _reserved(device, convolves, plan),
     }
 
 
-def _reserved(device: DeviceSpec, convolves: bool, draws: int, seed: int) -> Floats:
+def _reserved(device: DeviceSpec, convolves: bool, plan: RunPlan) -> Floats:
     """Samples (1 + draws) of what the driver and the libraries take [B]."""
-    reserved = sample("reserve", reserve(device), draws, seed)
+    reserved = sample("reserve", reserve(device), plan)
     libraries = numbers().convolution_libraries.get(str(device.vendor))
     if convolves and libraries:
-        reserved = reserved + sample("convolution libraries", libraries, draws, seed)
+        reserved = reserved + sample("convolution libraries", libraries, plan)
     return GIB * reserved
 
 

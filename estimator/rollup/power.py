@@ -94,9 +94,9 @@ def gddr_bytes(device: DeviceSpec) -> float:
 
 def step_power(
     prediction: Prediction, replayed: ReplayedStep, peak_times_s: tuple[Floats, Floats], device: DeviceSpec,
-    limit: Sourced, coefficients: PowerCoefficients, plan: RunPlan,
-) -> Floats:  # fmt: skip
-    """Samples of the mean power of a device during a step [W].
+    coefficients: PowerCoefficients, plan: RunPlan,
+) -> Floats | None:  # fmt: skip
+    """Samples of the mean power of a device during a step [W]; None where its power limit is not known.
 
     An op counts as long as it runs, whether or not it lengthens the step. What it asks for beyond a busy device is
     energy, which does not change with its time.
@@ -106,10 +106,12 @@ def step_power(
         replayed: the step, and the sum of the times of the device's ops.
         peak_times_s: time of each op at peak arithmetic, and at the full bandwidth [s].
         device: the target.
-        limit: its power limit.
         coefficients: of power.
         plan: draws and seed.
     """
+    limit = device.power_limit
+    if limit is None:
+        return None
     limit_w, step_s = limit.value, replayed.step.total
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     op_s = prediction.samples[0]

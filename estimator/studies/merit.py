@@ -123,7 +123,7 @@ def _groups(study: Study, rates: Floats, baseline: Floats) -> Iterator[tuple[str
 def _presets(study: Study, machine: str, chains: Chains) -> Iterator[tuple[str, tuple[float, str]]]:
     """What every preset says of the same times, each at its own level, and the unit that dominates it."""
     for name in presets.presets():
-        definition = fom.of_preset(name)
+        definition = fom.Definition(preset=name)
         if _unlike_workers(study, machine, chains, definition):
             continue
         weights = weights_of(study, definition)

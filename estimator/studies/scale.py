@@ -78,7 +78,8 @@ def scale(
         )
     limit = power.listed_limit(system)
     alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network, power_limit=limit))
-    return _joined([_scale_split(alone, system, devices, split, scaling, timed_steps) for split in splits])
+    scaled = [_scale_split(alone, system, devices, split, scaling, timed_steps) for split in splits]
+    return _joined([_document(each) for each in scaled])
 
 
 def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -94,16 +95,36 @@ def _joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class _Scaled:
+    """The steps of groups of devices that share a training in one way; ``predicted`` before any was timed."""
+
+    system: SystemSpec
+    split: Split
+    scaling: Scaling
+    of_copy: int  # ranks of the profile that hold one copy of the model
+    whole_s: Floats  # step of one device with its batch and the whole model, or of those ranks
+    groups: Sequence[Group]
+    timed: TimedSteps
+    alone: Mapping[int | None, _Alone]  # by the samples that a copy computes at once
+    predicted: Mapping[Group, GroupStep]
+    steps: Mapping[Group, GroupStep]
+
+    @property
+    def first(self) -> PredictedStep:
+        """The step of a device of the first group by itself."""
+        return self.alone[self.groups[0].at_once].predicted
+
+
 def _scale_split(
     each_alone: _EachAlone, system: SystemSpec, devices: Sequence[int], split: Split, scaling: Scaling,
     timed_steps: str | Path | None,
-) -> dict[str, Any]:  # fmt: skip
-    """The document of one split. Raises EstimatorError as :func:`scale` does."""
+) -> _Scaled:  # fmt: skip
+    """The steps of one split. Raises EstimatorError as :func:`scale` does."""
     profile, plan = each_alone.profile, each_alone.plan
     batch = plan.batch or profile.workload.batch_size
-    per_node = int(system.devices_per_node.value)
     ranks = ranks_of(profile)
-    grouped = partial(group_of, per_node=per_node, split=split, of_copy=ranks.of_copy)
+    grouped = partial(group_of, per_node=int(system.devices_per_node.value), split=split, of_copy=ranks.of_copy)
     counts = _counts(devices, system, split, ranks, batch if scaling == "strong" else None)
     groups = [grouped(count, scaling=scaling, batch=batch) for count in counts]
     timed = read_timed_steps(timed_steps, partial(_timed_group, system, grouped, scaling, batch), split)
@@ -112,34 +133,38 @@ def _scale_split(
     predicted = _steps(every, alone, split)
     whole_s = each_alone.of(WHOLE, batch).device.step.total
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
-    first = alone[groups[0].at_once].predicted
-    notes = ranked((*_notes(system, first, steps), *unfilled_stages(groups[0], split)))
-    row = partial(_row, system, whole_s, scaling, ranks.of_copy, split)
+    return _Scaled(system, split, scaling, ranks.of_copy, whole_s, groups, timed, alone, predicted, steps)
+
+
+def _document(scaled: _Scaled) -> dict[str, Any]:
+    """The steps of one split as a document."""
+    first, split, timed, predicted = scaled.first, scaled.split, scaled.timed, scaled.predicted
+    changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
+    floors_s = {group: _floor_s(scaled.alone[group.at_once], group, split) for group in timed.groups}
+    notes = ranked((*_notes(scaled.system, first, scaled.steps), *unfilled_stages(scaled.groups[0], split)))
     return {
-        "workload": profile.workload.name,
-        "system": system.name,
+        "workload": first.profile.workload.name,
+        "system": scaled.system.name,
         "device": first.target.device.name,
         "precision": first.work.precision,
         "parallel": str(split),
-        "scaling": scaling,
+        "scaling": scaled.scaling,
         "host": first.scenario.name,
         "timed_steps": len(timed.groups),
-        "rows": [
-            {**row(group, steps[group], alone[group.at_once]), "timed_s": timed.time_s(group)} for group in groups
-        ],
+        "rows": [_row(scaled, group) for group in scaled.groups],
         "notes": [
             *sentences(notes, "left-open"),
             _how(first, split),
             str(spreads_of(first.profile)),
             POWER if first.target.device.power_limit else NO_POWER,
             *([STAGES] if split.pipeline > 1 else []),
-            *what_they_change(timed, [(predicted[group].step.total, steps[group].step.total) for group in groups]),
+            *what_they_change(timed, changes),
             *sentences(notes, "assumption"),
         ],
         "warnings": [
             *sentences(notes, "warning"),
             *contradictions(timed, {group: step.step.total for group, step in predicted.items()}),
-            *below_floors(timed, {group: _floor_s(alone[group.at_once], group, split) for group in timed.groups}),
+            *below_floors(timed, floors_s),
         ],
     }
 
@@ -290,31 +315,28 @@ def _how(first: PredictedStep, split: Split) -> str:
     return f"{split}: {split.meaning}" if recorded is None else recorded.describe()
 
 
-def _row(
-    system: SystemSpec, whole_s: Floats, scaling: Scaling, of_copy: int, split: Split,
-    group: Group, step: GroupStep, alone: _Alone,
-) -> dict[str, Any]:  # fmt: skip
-    """One number of devices; ``whole_s``: the step of one device with its batch and the whole model, or of the
-    ``of_copy`` ranks of the profile that hold it.
-    """
+def _row(scaled: _Scaled, group: Group) -> dict[str, Any]:
+    """One number of devices."""
+    step, alone = scaled.steps[group], scaled.alone[group.at_once]
     total = step.step.total
-    parts = (group.devices if scaling == "strong" else group.model_devices) / of_copy
-    use = alone.memory(split, group)
+    parts = (group.devices if scaled.scaling == "strong" else group.model_devices) / scaled.of_copy
+    use = alone.memory(scaled.split, group)
     rate = None if group.global_batch is None else documents.interval(group.global_batch / total, "all")
     return {
-        "parallel": str(split),
+        "parallel": str(scaled.split),
         "devices": group.devices,
         "nodes": group.nodes,
         "local_batch": group.local_batch,
         "global_batch": group.global_batch,
         "step_s": documents.interval(total, "all"),
         "samples_per_s": rate,
-        "efficiency": documents.interval(efficiency(whole_s, total, parts), "all"),
+        "efficiency": documents.interval(efficiency(scaled.whole_s, total, parts), "all"),
         "communication_s": documents.interval(step.communication_s, "all"),
         "communication_exposed_s": documents.interval(step.step.communication_exposed, "all"),
         **_memory(use),
-        **_power(group, step, alone, system),
+        **_power(group, step, alone, scaled.system),
         "warnings": _row_warnings(step, use),
+        "timed_s": scaled.timed.time_s(group),
     }
 
 

@@ -39,11 +39,8 @@ def _collectives(table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     table = table[~table["kernel"].str.contains("eager")]
-    ranks, size, by_library = (
-        table["gpus"].astype(float),
-        table["bytes"].astype(float),
-        table["library"].isin(LIBRARIES),
-    )
+    ranks, size = table["gpus"].astype(float), table["bytes"].astype(float)
+    by_library = table["library"].isin(LIBRARIES)
     of_one_rank = (table["library"] == "oneccl") & (table["collective"] == "all_gather")
     operator = table["collective"].where(by_library, "custom_all_reduce")
     columns = {

@@ -64,11 +64,8 @@ def nearest(train: pd.DataFrame) -> Predictor:
     usable = usable.assign(kind=shapes.kind(usable))
 
     def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
-        rows, own, efficiencies = (
-            rows.assign(kind=shapes.kind(rows)),
-            own.assign(kind=shapes.kind(own)),
-            np.ones(len(rows)),
-        )
+        rows, own = (each.assign(kind=shapes.kind(each)) for each in (rows, own))
+        efficiencies = np.ones(len(rows))
         for key, positions in rows.groupby(NEIGHBOUR_KEYS).indices.items():
             group, own_matches = rows.iloc[positions], _matching_rows(own, NEIGHBOUR_KEYS, key)
             efficiencies[positions] = (

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core.interval import bounds
 from estimator.core.parallel import Split
 from estimator.core.types import Floats, Network, Profile, RunPlan, StepTime
 from estimator.model import coefficients
@@ -30,17 +29,16 @@ from estimator.rollup.scaling import Group
 from estimator.rollup.timed_steps import conditioned
 from estimator.validation.left_out import by_family
 from estimator.validation.protocol import Method
-from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import PublishedRows, lacking, read_columns
+from estimator.validation.step_intervals import our_columns
+from estimator.validation.tables import EVERY_DEVICE, PublishedRows, as_numbers, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = "scaling/mlperf.csv"
+(FILE,) = FILES = ("scaling/mlperf.csv",)
 PROBLEMS = {"clusters": "MLPerf between scales"}
 OP_CLASSES = ("gemm", "convolution", "elementwise", "collective")
 LINEAR = "linear"  # the rate of the smallest scale
-EVERY_ROW = "every device"  # whose errors are pooled
 PROFILES = {"resnet": "resnet50", "bert": "bert-large"}  # benchmark → shipped profile
 OPTIMIZER = "lamb"  # of models given as layers; of its BERT by the rules of MLPerf; from memory
 DRAWS = 400
@@ -60,21 +58,13 @@ ASIDE = re.compile(r"(?i)management|storage")  # ports that no gradient passes
 LEAST_GBPS, USUAL_GBPS = 10.0, 200.0  # slower ports are for management; what nodes have as a rule
 
 
-def obstacle(folder: str | Path) -> str:
-    """Which table a folder lacks, in words; empty where clusters can be judged."""
-    return lacking(folder, FILE)
-
-
 def read_runs(folder: str | Path) -> PublishedRows:
     """Read the runs of shipped profiles on shipped devices: ``device``, ``devices``, and ``rate`` of one of them.
 
     Each machine is there at two scales and more. Raises EstimatorError where the table lacks a column.
     """
-    import pandas as pd
-
-    table = read_columns(Path(folder) / FILE, COLUMNS)
-    names = ("accelerators", "acc_per_node", "local_batch", "throughput_per_acc", "interval_ratio")
-    table = table.assign(**{name: pd.to_numeric(table[name]) for name in names})
+    numbers = ("accelerators", "acc_per_node", "local_batch", "throughput_per_acc", "interval_ratio")
+    table = as_numbers(read_columns(Path(folder) / FILE, COLUMNS), *numbers)
     trusted = (table["division"] == "closed") & ~(table["interval_ratio"] > MOST_RATIO) & table["same_as"].isna()
     known = table[trusted & table["benchmark"].isin(PROFILES) & (table["local_batch"] >= 1)]
     rows = known.assign(
@@ -122,10 +112,9 @@ def _machine(rows: pd.DataFrame) -> pd.DataFrame:
     samples_s = np.stack([_sample_time(row) for row in ordered.to_dict("records")], axis=1)
     first, larger = ordered.iloc[0], (ordered["devices"] > ordered["devices"].iloc[0]).to_numpy()
     names = [f"run {place}" for place in range(len(ordered))]
-    low, mid, high = bounds(conditioned(samples_s, names, [0], [1.0 / first["rate"]])[:, larger])
-    return ordered[larger].assign(
-        time_s=1.0 / ordered["rate"][larger], **{OURS: mid, ENDS[0]: low, ENDS[1]: high, LINEAR: 1.0 / first["rate"]}
-    )
+    predicted_s = conditioned(samples_s, names, [0], [1.0 / first["rate"]])[:, larger]
+    methods = {**our_columns(predicted_s), LINEAR: 1.0 / first["rate"]}
+    return ordered[larger].assign(time_s=1.0 / ordered["rate"][larger], **methods)
 
 
 def _sample_time(row: dict[str, object]) -> Floats:
@@ -162,4 +151,4 @@ def _describe(rows: pd.DataFrame) -> pd.DataFrame:
     """The judged rows with KEYS and what they are in words."""
     words = rows["benchmark"] + ", " + rows["devices"].astype(str) + " x " + rows["device"] + " of " + rows["submitter"]
     keys = {"data_set": "mlperf", "op_class": rows["benchmark"], "precision": "", "path": ""}
-    return rows.assign(op=words, target=rows["device"], **keys).assign(device=EVERY_ROW)
+    return rows.assign(op=words, target=rows["device"], **keys).assign(device=EVERY_DEVICE)

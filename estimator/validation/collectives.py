@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from estimator.core.interval import bounds
 from estimator.core.schema import MEASUREMENTS, WORK
 from estimator.core.types import DeviceSpec, Flags, Floats, RunPlan
 from estimator.devices import load_device, load_system
@@ -21,9 +20,10 @@ from estimator.devices.measurements import with_measured
 from estimator.devices.measurements.links import alpha_beta
 from estimator.model import SourceRun, TargetDevice, coefficients, predict
 from estimator.model.coefficients import Coefficients
-from estimator.validation.protocol import FittedPredictor, Method
-from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import PublishedRows, lacking, read_columns
+from estimator.validation.left_out import fitted_without
+from estimator.validation.protocol import Method
+from estimator.validation.step_intervals import our_columns
+from estimator.validation.tables import EVERY_DEVICE, PublishedRows, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +36,6 @@ PROBLEMS = {
 }
 OP_CLASSES = ("collective",)
 ALPHA_BETA = "two parameters"  # α and β of each series, by its own half of the sizes
-EVERY_ROW = "every device"  # whose errors are pooled
 TABLE = ["device", "library", "kernel", "precision"]  # columns that rows of one table share
 SERIES = [*TABLE, "operator", "ranks"]
 LEAST_SIZES = 4  # of a series, half of which are judged
@@ -47,11 +46,6 @@ OPERATORS = {
     "reduce_scatter": "reduce_scatter",
 }  # fmt: skip
 COLUMNS = ("system", "nodes", "tasks_per_node", "collective", "library", "algorithm", "bytes", "median_us", "source")
-
-
-def obstacle(folder: str | Path) -> str:
-    """Which tables a folder lacks, in words; empty where collectives can be judged."""
-    return lacking(folder, *FILES)
 
 
 def read_rows(folder: str | Path) -> PublishedRows:
@@ -79,21 +73,14 @@ def judge(truth: pd.DataFrame, mpi: PublishedRows, method: Method) -> dict[str, 
     import pandas as pd
 
     gpus = truth[truth["op_class"] == "collective"]
-    by_family = [(_fitted(truth, str(family), method), rows) for family, rows in gpus.groupby("family")]
-    everything = _fitted(truth, "", method)
+    by_family = [(fitted_without(str(family), truth, method), rows) for family, rows in gpus.groupby("family")]
+    everything = fitted_without("", truth, method)
     frames = {
         "collectives": [_predicted(rows, rows.iloc[:0], fitted) for fitted, rows in _tables(by_family)],
         "collectives-own": [_predicted_half(rows, fitted) for fitted, rows in _tables(by_family)],
         "collectives-mpi": [_predicted_half(rows, fitted) for fitted, rows in _tables([(everything, mpi.rows)])],
     }
     return {name: _describe(pd.concat(parts, ignore_index=True)) for name, parts in frames.items()}
-
-
-def _fitted(truth: pd.DataFrame, family: str, method: Method) -> Coefficients:
-    fitted = method(truth[truth["family"] != family])
-    if not isinstance(fitted, FittedPredictor):
-        raise TypeError("the judged method has no coefficients to predict collectives by")
-    return fitted.coefficients
 
 
 def _tables(parts: list[tuple[Coefficients, pd.DataFrame]]) -> Iterator[tuple[Coefficients, pd.DataFrame]]:
@@ -126,8 +113,7 @@ def _predicted(judged: pd.DataFrame, own: pd.DataFrame, fitted: Coefficients) ->
     work = WORK.conform(judged.assign(op=judged["operator"], time_s=0.0, calls=1.0)[_of_work(judged)], "collectives")
     with coefficients.replaced(fitted):
         prediction = predict(work, SourceRun(), TargetDevice(device, measurements), RunPlan(device.name, draws=DRAWS))
-    low, mid, high = bounds(prediction.samples)
-    return judged.assign(**{OURS: mid, ENDS[0]: low, ENDS[1]: high})
+    return judged.assign(**our_columns(prediction.samples))
 
 
 def _of_work(rows: pd.DataFrame) -> list[str]:
@@ -157,6 +143,6 @@ def _alpha_beta(judged: pd.DataFrame, own: pd.DataFrame) -> Floats:
 def _describe(rows: pd.DataFrame) -> pd.DataFrame:
     """The judged rows with KEYS and what they are in words."""
     words = rows["operator"] + " over " + rows["ranks"].astype(str) + " x " + rows["device"]
-    known = {"data_set": "collectives", "device": EVERY_ROW, "op": words, "target": rows["device"]}
+    known = {"data_set": "collectives", "device": EVERY_DEVICE, "op": words, "target": rows["device"]}
     family = rows["family"] if "family" in rows else rows["device"]
     return rows.assign(**known, family=family, path="vector")

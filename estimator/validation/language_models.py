@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from estimator.core.interval import bounds
 from estimator.core.parallel import Split
 from estimator.core.types import Floats, Network, RunPlan, StepTime, Workload
 from estimator.pipeline.group import step_of_one, steps_of_groups
@@ -31,8 +30,8 @@ from estimator.rollup.scaling import group_of
 from estimator.rollup.timed_steps import conditioned
 from estimator.validation.left_out import by_family
 from estimator.validation.protocol import Method
-from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import PublishedRows, lacking, read_columns
+from estimator.validation.step_intervals import our_columns
+from estimator.validation.tables import EVERY_DEVICE, PublishedRows, as_numbers, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +50,6 @@ PROBLEMS |= {f"{name}{GIVEN}": f"{title}; 10 timed" for name, title in PROBLEMS.
 TIMED, SEEDS = 10, range(20)
 OP_CLASSES = ("gemm", "elementwise", "collective")
 PLAIN = "compute alone"  # without messages, and without waiting for other devices
-EVERY_ROW = "every device"  # whose errors are pooled
 DRAWS = 400
 PER_NODE = 8
 SIZES = {  # of MPT: blocks, hidden size, heads; mosaicml/llm-foundry, scripts/train/yamls/pretrain
@@ -91,11 +89,6 @@ class Training:
         return (self.layers.model_dump_json(), self.device, self.network, self.split.tensor)
 
 
-def obstacle(folder: str | Path) -> str:
-    """Which tables a folder lacks, in words; empty where language models can be judged."""
-    return lacking(folder, *FILES)
-
-
 def read_steps(folder: str | Path) -> PublishedRows:
     """Read the published steps, with their ``training`` and ``time_s``.
 
@@ -112,8 +105,7 @@ def _mpt(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     numbers = ("gpus", "seq_len", "micro_batch", "global_batch", "iteration_s")
-    table = read_columns(path, ("model", "device", "checkpointing", *numbers))
-    table = table.assign(**{name: pd.to_numeric(table[name]) for name in numbers})
+    table = as_numbers(read_columns(path, ("model", "device", "checkpointing", *numbers)), *numbers)
     trainings = [_mpt_training(row) for row in table.to_dict("records")]
     return pd.DataFrame({"model": table["model"], "training": trainings, "time_s": table["iteration_s"]})
 
@@ -163,8 +155,7 @@ def _samples(rows: pd.DataFrame) -> Floats:
 
 def _with_ends(rows: pd.DataFrame, samples_s: Floats) -> pd.DataFrame:
     """The rows with our steps and their intervals [s] in place of samples."""
-    low, mid, high = bounds(samples_s)
-    return rows.drop(columns="samples_s").assign(**{OURS: mid, ENDS[0]: low, ENDS[1]: high})
+    return rows.drop(columns="samples_s").assign(**our_columns(samples_s))
 
 
 def _given_timed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -217,4 +208,4 @@ def _describe(rows: pd.DataFrame) -> pd.DataFrame:
     trainings = rows["training"]
     words = [f"{name} on {each.devices}, {each.split}" for name, each in zip(rows["model"], trainings, strict=True)]
     keys = {"data_set": "language-models", "op_class": rows["table"], "precision": "", "path": ""}
-    return rows.assign(op=words, target=[each.device for each in trainings], device=EVERY_ROW, **keys)
+    return rows.assign(op=words, target=[each.device for each in trainings], device=EVERY_DEVICE, **keys)

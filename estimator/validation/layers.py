@@ -21,19 +21,17 @@ from estimator.pipeline.memory import memory
 from estimator.pipeline.step import estimate
 from estimator.profiles.layers import Layers, profile_of
 from estimator.validation.left_out import by_family, unmeasured
-from estimator.validation.networks import DEVICES, bare_roofline
+from estimator.validation.networks import DEVICES, published_rates, step_of_methods
 from estimator.validation.protocol import Method
-from estimator.validation.step_intervals import ENDS
-from estimator.validation.tables import PublishedRows, lacking, read_columns
+from estimator.validation.tables import PublishedRows, as_numbers, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILES = ("scaling/nvidia_examples.csv",)
+(FILE,) = FILES = ("scaling/nvidia_examples.csv",)
 PROBLEMS = {"layers": "BERT given as layers against published rates"}
 OP_CLASSES = ("gemm", *STREAMING)
 MODEL = "LanguageModeling/BERT"
-DATA_SET, EVERY_ROW = "published-rates", "every device"  # whose errors are pooled
 PRECISIONS = {"fp32": "fp32", "tf32": "tf32", "amp": "fp16"}  # a table's word → precision of the layers
 FINE_TUNING, SQUAD_LENGTH = "Fine-tuning", 384  # where a table names no length: of SQuAD, by its examples' scripts
 PREDICTIONS = {128: 20, 512: 80}  # of masked tokens, by length; README of google-research/bert
@@ -45,11 +43,6 @@ BERT_LARGE: dict[str, Any] = {  # Devlin et al., BERT, 2019; the vocabulary is p
 NUMBERS = ("batch_per_gpu", "grad_accum", "seq_len", "throughput")
 
 
-def obstacle(folder: str | Path) -> str:
-    """Which table a folder lacks, in words; empty where layers can be judged."""
-    return lacking(folder, FILES[0])
-
-
 def read_rates(folder: str | Path) -> PublishedRows:
     """Read the rates of one device, without misprints, with ``time_s`` of one batch.
 
@@ -57,9 +50,9 @@ def read_rates(folder: str | Path) -> PublishedRows:
     table must have accumulated. Raises EstimatorError where the table lacks a column.
     """
     columns = ("framework", "model", "section", "device", "gpus", "precision", "unit", *NUMBERS)
-    table = read_columns(Path(folder) / FILES[0], columns)
+    table = read_columns(Path(folder) / FILE, columns)
     one = table[(table["model"] == MODEL) & (table["gpus"] == "1") & table["device"].isin(DEVICES)]
-    rows = _as_steps(_as_numbers(one[one["precision"].isin(PRECISIONS)]))
+    rows = _as_steps(as_numbers(one[one["precision"].isin(PRECISIONS)], *NUMBERS))
     repeated = _printed_for_several(rows)
     fits = [_fits(row) for row in rows.to_dict("records")]
     reasons = {"whose figure stands for several settings": repeated, "whose batch no memory holds": ~_flags(fits, rows)}
@@ -75,12 +68,6 @@ def _flags(values: list[bool], rows: pd.DataFrame) -> pd.Series:
     import pandas as pd
 
     return pd.Series(values, index=rows.index, dtype=bool)
-
-
-def _as_numbers(rows: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
-
-    return rows.assign(**{name: pd.to_numeric(rows[name]) for name in NUMBERS})
 
 
 def _as_steps(rows: pd.DataFrame) -> pd.DataFrame:
@@ -141,9 +128,7 @@ def judge(truth: pd.DataFrame, rates: PublishedRows, method: Method) -> dict[str
 
 def _predict_step(row: Mapping[str, Any], measurements: str) -> dict[str, float]:
     plan = RunPlan(target=str(row["device"]), measurements=measurements)
-    found = estimate(profile_of_row(row), plan)
-    low, mid, high = (float(value) for value in bounds(found.step.total))
-    return {"ours": mid, **dict(zip(ENDS, (low, high), strict=True)), "roofline": bare_roofline(found)}
+    return step_of_methods(estimate(profile_of_row(row), plan))
 
 
 def _describe(rows: pd.DataFrame) -> pd.DataFrame:
@@ -153,6 +138,4 @@ def _describe(rows: pd.DataFrame) -> pd.DataFrame:
         f"({row['framework']})"
         for row in rows.to_dict("records")
     ]
-    path = rows["precision"].map({"fp32": "vector"}).fillna("tensor")
-    named = rows.rename(columns={"device": "target"})
-    return named.assign(op=words, op_class="bert-large", path=path, data_set=DATA_SET, device=EVERY_ROW)
+    return published_rates(rows, words).assign(op_class="bert-large")

@@ -11,6 +11,7 @@ from estimator.core.files import write_text
 from estimator.core.schema import MEASUREMENTS
 from estimator.devices import load_device
 from estimator.model import coefficients
+from estimator.model.coefficients import Coefficients
 from estimator.validation.protocol import FittedPredictor, Method
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def by_family(
     Args:
         truth: rows that coefficients are fitted to, with their ``family``.
         rows: published steps, with their ``device``.
-        method: fits coefficients. Raises TypeError where it has none to predict steps by.
+        method: fits coefficients.
         predict: takes the rows of one family, in place of the shipped coefficients.
     """
     import pandas as pd
@@ -33,12 +34,17 @@ def by_family(
     families = rows["device"].map({str(name): load_device(str(name)).family for name in rows["device"].unique()})
     frames = []
     for family in sorted(set(families)):
-        fitted = method(truth[truth["family"] != family])
-        if not isinstance(fitted, FittedPredictor):
-            raise TypeError("the judged method has no coefficients to predict steps by")
-        with coefficients.replaced(fitted.coefficients):
+        with coefficients.replaced(fitted_without(family, truth, method)):
             frames.append(predict(rows[families == family]).assign(family=family))
     return pd.concat(frames, ignore_index=True)
+
+
+def fitted_without(family: str, truth: pd.DataFrame, method: Method) -> Coefficients:
+    """The coefficients that a method fits to the rows of other families. Raises TypeError where it has none."""
+    fitted = method(truth[truth["family"] != family])
+    if not isinstance(fitted, FittedPredictor):
+        raise TypeError("the judged method has no coefficients to predict steps by")
+    return fitted.coefficients
 
 
 def unmeasured(rows: pd.DataFrame, predict: Callable[[Mapping[str, Any], str], Mapping[str, float]]) -> pd.DataFrame:

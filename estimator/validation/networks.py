@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from estimator.core import physics
-from estimator.core.interval import bounds
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices import load_device
@@ -26,7 +25,8 @@ from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile
 from estimator.validation.left_out import by_family, unmeasured
 from estimator.validation.protocol import Method
-from estimator.validation.tables import PublishedRows, read_columns
+from estimator.validation.step_intervals import our_columns
+from estimator.validation.tables import EVERY_DEVICE, PublishedRows, as_numbers, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ TENSORFLOW, NVIDIA = FILES = ("scaling/tf_benchmarks.csv", "scaling/nvidia_examp
 PROBLEMS = {"networks": "Keras networks against published rates"}
 OP_CLASSES = ("gemm", "convolution", *STREAMING)
 RATIO_OF_PEAKS = "ratio of peaks"
-DATA_SET, EVERY_ROW = "published-rates", "every device"  # whose errors are pooled
+DATA_SET = "published-rates"
 NETWORKS = {  # a table's name → profile
     "ResNet-50": "resnet50", "InceptionV3": "inception-v3", "VGG16": "vgg16",
     "Classification/ConvNets/resnet50v1.5": "resnet50", "Classification/RN50v1.5": "resnet50",
@@ -46,11 +46,6 @@ DEVICES = {  # a table's name → device file; the machines are DGX-1, DGX-2, DG
 }  # fmt: skip
 PRECISIONS = {"fp32": None, "tf32": "tf32", "amp": "fp16"}  # a table's word → precision of a plan
 SOURCE_PEAK = 2 * 64 * 2.7e9  # of the captures [FLOP/s]: two cores of a Zen 5 (family 26) at the clock it names
-
-
-def obstacle(folder: str | Path) -> str:
-    """Which tables a folder lacks, in words; empty where networks can be judged."""
-    return "" if any((Path(folder) / name).is_file() for name in FILES) else f"neither {' nor '.join(FILES)}"
 
 
 def read_rates(folder: str | Path) -> PublishedRows:
@@ -89,12 +84,9 @@ def _nvidia(path: Path) -> pd.DataFrame:
 
 def _single_gpu(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """The rows of one GPU with some columns, the batch and the rate as numbers."""
-    import pandas as pd
-
     table = read_columns(path, (*columns, "gpus"))
     rows = table.loc[table["gpus"] == "1", [*columns]].rename(columns={"batch_per_gpu": "batch"})
-    numbers = {name: pd.to_numeric(rows[name]) for name in ("batch", "images_per_s", "throughput") if name in rows}
-    return rows.assign(**numbers)
+    return as_numbers(rows, *(name for name in ("batch", "images_per_s", "throughput") if name in rows))
 
 
 def judge(truth: pd.DataFrame, rates: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:
@@ -118,14 +110,13 @@ def _predict_step(row: Mapping[str, Any], measurements: str) -> dict[str, float]
         batch=int(float(str(row["batch"]))),
     )
     found = estimate(profile, plan)
-    low, mid, high = (float(value) for value in bounds(found.step.total))
-    return {
-        "ours": mid,
-        "low_s": low,
-        "high_s": high,
-        "roofline": bare_roofline(found),
-        RATIO_OF_PEAKS: ratio_of_peaks(profile, found),
-    }
+    return {**step_of_methods(found), RATIO_OF_PEAKS: ratio_of_peaks(profile, found)}
+
+
+def step_of_methods(found: Estimate) -> dict[str, float]:
+    """Our step with the ends of its interval, and that of the bare roofline [s]."""
+    ours = {name: float(value) for name, value in our_columns(found.step.total).items()}
+    return {**ours, "roofline": bare_roofline(found)}
 
 
 @cache
@@ -161,6 +152,11 @@ def _describe(rows: pd.DataFrame) -> pd.DataFrame:
         f"{row['profile']}, batch {row['batch']:.0f}, on {row['device']} ({row['system']})"
         for row in rows.to_dict("records")
     ]
+    return published_rates(rows, words).rename(columns={"batch": "images", "profile": "op_class"})
+
+
+def published_rates(rows: pd.DataFrame, words: list[str]) -> pd.DataFrame:
+    """The judged rows as one group, with their words, and the path by which products of their precision go."""
     path = rows["precision"].map({"fp32": "vector"}).fillna("tensor")
-    named = rows.rename(columns={"device": "target", "batch": "images", "profile": "op_class"})
-    return named.assign(op=words, path=path, data_set=DATA_SET, device=EVERY_ROW)
+    named = rows.rename(columns={"device": "target"})
+    return named.assign(op=words, path=path, data_set=DATA_SET, device=EVERY_DEVICE)

@@ -17,16 +17,16 @@ import numpy as np
 
 from estimator.core.interval import bounds
 from estimator.core.schema import WORK
-from estimator.core.types import Floats, StepTensors, Variables, Workload
+from estimator.core.types import Floats, RunPlan, StepTensors, Variables, Workload
 from estimator.rollup import memory
 from estimator.rollup.memory import Range
-from estimator.validation.tables import PublishedRows, lacking, read_columns
+from estimator.validation.tables import PublishedRows, as_numbers, read_columns
 from estimator.work.kept_tensors import kept_of_steps
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = "memory/gpumemnet_mlp.csv.gz"
+(FILE,) = FILES = ("memory/gpumemnet_mlp.csv.gz",)
 PROBLEMS = {"peak-memory": "Peak memory of perceptrons, GPUMemNet"}
 OP_CLASSES: tuple[str, ...] = ()
 PARAMETERS_ONLY = "16 bytes a parameter"
@@ -49,20 +49,13 @@ class Fitted:
     allocator: Range
 
 
-def obstacle(folder: str | Path) -> str:
-    """Which table a folder lacks, in words; empty where memory can be judged."""
-    return lacking(folder, FILE)
-
-
 def read_networks(folder: str | Path) -> PublishedRows:
     """Read the table, with ``time_s``, the measured peak, and ``tensors``, what we count of each network [B].
 
     Raises EstimatorError where it lacks a column.
     """
-    import pandas as pd
-
     table = read_columns(Path(folder) / FILE, (*NUMBERS, "device", "widths", "arch", "activation"))
-    rows = table.assign(**{name: pd.to_numeric(table[name]) for name in NUMBERS})
+    rows = as_numbers(table, *NUMBERS)
     counted = count_tensors([{str(name): value for name, value in row.items()} for row in rows.to_dict("records")])
     return PublishedRows(rows.assign(time_s=rows["max_mem_mib"] * MIB, tensors=counted))
 
@@ -126,7 +119,8 @@ def _range(mid: float, values: Floats) -> Range:
 
 def predict(tensors: Floats, fitted: Fitted) -> tuple[Floats, Floats, Floats]:
     """Low end, nominal value and high end of each peak [B]."""
-    reserve, factor = (memory.sample(n, getattr(fitted, n), DRAWS, 0)[:, None] for n in ("reserve", "allocator"))
+    plan = RunPlan("", draws=DRAWS)
+    reserve, factor = (memory.sample(n, getattr(fitted, n), plan)[:, None] for n in ("reserve", "allocator"))
     return bounds(reserve + factor * tensors)
 
 

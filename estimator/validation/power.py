@@ -34,12 +34,12 @@ from estimator.devices import load_device
 from estimator.model.proportional import WIDENING
 from estimator.rollup import power
 from estimator.rollup.host import PACE
-from estimator.validation.tables import lacking, read_columns
+from estimator.validation.tables import EVERY_DEVICE, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = "power/zeus.csv"
+(FILE,) = FILES = ("power/zeus.csv",)
 PROBLEMS = {
     "power": "mean board power of trainings",
     "energy": "energy per epoch, specs only",
@@ -47,7 +47,7 @@ PROBLEMS = {
 }
 POWER_LIMIT = "power limit"  # the method that takes a card to draw its set limit
 OP_CLASSES = ()  # no kernel's fit is needed
-DATA_SET, EVERY_ROW = "zeus", "every device"  # whose errors are pooled
+DATA_SET = "zeus"
 DEVICES = {  # the table's name → device file
     "V100 32GB PCIe class": "v100-pcie-32gb", "A40": "a40", "Quadro RTX 6000": "quadro-rtx-6000",
     "P100 PCIe": "p100-pcie-16gb",
@@ -61,11 +61,6 @@ ROW_STD = 0.05  # of the logarithm of a row's power and time
 GRID = 26  # shares of the step between 0 and 1 that are tried
 DRAWS, SEED = 300, 0
 Fit = Callable[["pd.DataFrame"], PowerCoefficients]  # rows of other families → coefficients
-
-
-def obstacle(folder: str | Path) -> str:
-    """Which table a folder lacks, in words; empty where power can be judged."""
-    return lacking(folder, FILE)
 
 
 def read_rows(folder: str | Path) -> pd.DataFrame:
@@ -302,7 +297,7 @@ def _describe(rows: pd.DataFrame, measured: pd.Series, samples: Floats, limit: p
     low, mid, high = bounds(samples)
     figures: Mapping[str, object] = {"measured": measured, "ours": mid, POWER_LIMIT: limit, "low": low, "high": high}
     named = rows.rename(columns={"device": "target", "model": "op_class", "batch": "samples"}).assign(**figures)
-    return named.assign(data_set=DATA_SET, device=EVERY_ROW, precision="", path="")
+    return named.assign(data_set=DATA_SET, device=EVERY_DEVICE, precision="", path="")
 
 
 def coverage_notes(judged: Mapping[str, pd.DataFrame]) -> Iterator[str]:

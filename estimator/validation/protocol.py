@@ -46,15 +46,7 @@ OWN_SHARE = 0.25
 SEED = 0
 TARGET = ["stack", "device"]  # rows that are calibrated together
 MEASURED = ["time_s", "time_low_s", "time_high_s", "flag"]  # hidden from predictors
-REPORTED_COLUMNS = [
-    *KEYS,
-    "op",
-    "pass",
-    *shapes.SIZES,
-    *shapes.TRANSPOSES,
-    "ideal_s",
-    "time_s",
-]  # columns of a judged row
+REPORTED_COLUMNS = [*KEYS, "op", "pass", *shapes.SIZES, *shapes.TRANSPOSES, "ideal_s", "time_s"]  # of a judged row
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.rollup.scaling import NO_SPREAD, Group, Spread, Spreads, expected_maximum, lengthened, slowest_device
 from estimator.rollup.timed_steps import REPEATS
 from estimator.validation.step_intervals import ENDS, OURS
-from estimator.validation.tables import PublishedRows, lacking, read_columns
+from estimator.validation.tables import EVERY_DEVICE, PublishedRows, as_numbers, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,6 @@ PROBLEMS = {
 }
 OP_CLASSES = ("collective",)
 LINEAR = "linear"  # no communication at all
-EVERY_ROW = "every device"  # whose errors are pooled
 PARTS = 16  # of the backward pass
 DRAWS = 200
 LEAST_SPREAD = 1e-4  # of devices
@@ -83,11 +82,6 @@ TIMED = ("ResNet-50", "BERT-Base")  # models whose all-reduce, without overlap, 
 USUAL_STEP_S = 0.3  # where neither the batch nor the unit tells how long a step is
 
 
-def obstacle(folder: str | Path) -> str:
-    """Which tables a folder lacks, in words; empty where scaling can be judged."""
-    return lacking(folder, *FILES)
-
-
 def read_rates(folder: str | Path) -> PublishedRows:
     """Read the published rates of several devices that have one of a single device beside them.
 
@@ -108,7 +102,7 @@ def read_rates(folder: str | Path) -> PublishedRows:
 
 def _ddl(path: Path) -> pd.DataFrame:
     columns = ("model", "parameters", "gpus", "nodes", "network", "architecture", "method", "iteration_ms")
-    table = _numbers(read_columns(path, columns), "parameters", "gpus", "nodes", "iteration_ms")
+    table = as_numbers(read_columns(path, columns), "parameters", "gpus", "nodes", "iteration_ms")
     one_s = table[table["gpus"] == 1].set_index("model")["iteration_ms"] * 1e-3
     several = table[table["gpus"] > 1]
     return several.assign(
@@ -120,7 +114,7 @@ def _ddl(path: Path) -> pd.DataFrame:
 
 def _tensorflow(path: Path) -> pd.DataFrame:
     columns = ("system", "gpus", "nodes", "images_per_s", "variable_update", *TENSORFLOW_RUN)
-    table = _numbers(read_columns(path, columns), "gpus", "nodes", "images_per_s", "batch_per_gpu")
+    table = as_numbers(read_columns(path, columns), "gpus", "nodes", "images_per_s", "batch_per_gpu")
     table = table.assign(machine=table["system"].str.replace(", several", ""))
     alone = table[table["gpus"] == 1].groupby([*TENSORFLOW_RUN, "machine"])["images_per_s"].median().rename("one")
     several = table[table["gpus"] > 1].join(alone, on=[*TENSORFLOW_RUN, "machine"])
@@ -135,7 +129,7 @@ def _tensorflow(path: Path) -> pd.DataFrame:
 def _nvidia(path: Path) -> pd.DataFrame:
     """A step's time follows from batch and rate; where they do not tell it, rates alone count."""
     table = read_columns(path, ("gpus", "nodes", "throughput", "grad_accum", *NVIDIA_RUN)).fillna("")
-    table = _numbers(table, "gpus", "nodes", "throughput")
+    table = as_numbers(table, "gpus", "nodes", "throughput")
     alone = table[table["gpus"] == 1].groupby(NVIDIA_RUN)["throughput"].median().rename("one")
     several = table[table["gpus"] > 1].join(alone, on=NVIDIA_RUN)
     batch = several["batch_per_gpu"].where(several["unit"].isin(SAMPLES), "").replace("", np.nan).astype(float)
@@ -148,12 +142,6 @@ def _nvidia(path: Path) -> pd.DataFrame:
 
 
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {DDL: _ddl, TENSORFLOW: _tensorflow, NVIDIA: _nvidia}
-
-
-def _numbers(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    import pandas as pd
-
-    return table.assign(**{name: pd.to_numeric(table[name]) for name in names})
 
 
 def _parameters(model: str) -> float:
@@ -272,5 +260,5 @@ def _ops(step_s: float) -> pd.DataFrame:
 def _describe(rows: pd.DataFrame) -> pd.DataFrame:
     """The judged rows with KEYS and what they are in words."""
     words = rows["model"] + " on " + rows["gpus"].astype(int).astype(str) + " of " + rows["system"].astype(str)
-    keys = {"data_set": "scaling", "device": EVERY_ROW, "op_class": rows["table"], "precision": "", "path": ""}
+    keys = {"data_set": "scaling", "device": EVERY_DEVICE, "op_class": rows["table"], "precision": "", "path": ""}
     return rows.assign(op=words, target=rows["system"].astype(str), family=rows["device"], **keys)

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 SLICES: tuple[list[str], ...] = ([], ["path"], ["op_class"], ["precision"], ["data_set"], ["family"], GROUP)
 FIGURES = ["median", "mean", "p90", "p95", "max", "bias"]
 COLUMNS = ["problem", "method", *KEYS, "groups", "n", *FIGURES]
-PAIR_COLUMNS = [
-    "problem",
-    "source",
-    "target",
-    "model",
-    "error",
-]  # of a whole model, from the source's run to the target
+PAIR_COLUMNS = ["problem", "source", "target", "model", "error"]  # of a whole model, from one device to another
 PAIR = {"source", "target", "model"}
 OVER_GROUPS = {**dict.fromkeys(FIGURES, "mean"), "max": "max", "n": "sum", "groups": "sum"}
 TIME, MEASURED = "time_s", "measured"  # columns of the truth: of a time, and of a power or energy

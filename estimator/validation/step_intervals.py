@@ -9,7 +9,7 @@ import numpy as np
 
 from estimator.core.interval import bounds
 from estimator.core.schema import MEASUREMENTS, WORK
-from estimator.core.types import RunPlan
+from estimator.core.types import Floats, RunPlan
 from estimator.devices import load_device
 from estimator.model import SourceRun, TargetDevice, coefficients, predict
 from estimator.model.coefficients import Coefficients
@@ -23,6 +23,12 @@ LEAST_KERNEL = 0.3  # of a measured call, that is the kernel's own at least
 ENDS = ["low_s", "high_s"]
 OURS, WITH_KIT = "ours", "-kit"  # the judged method; how the name of a problem ends that differs by the kit alone
 Stated = tuple[float, float]  # low and high end [s]
+
+
+def our_columns(samples: Floats) -> dict[str, Floats]:
+    """Our predictions by column: the value at nominal inputs, and the ends of its interval."""
+    low, mid, high = bounds(samples)
+    return {OURS: mid, ENDS[0]: low, ENDS[1]: high}
 
 
 def step_intervals(

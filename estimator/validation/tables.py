@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError
 from estimator.core.operators import operators, with_operators
-from estimator.core.schema import MEASUREMENTS, Column
+from estimator.core.schema import MEASUREMENTS
+from estimator.core.table import Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,7 @@ def with_operator(rows: pd.DataFrame) -> pd.DataFrame:
 
 GROUP = ["data_set", "device"]
 KEYS = [*GROUP, "family", "op_class", "precision", "path"]  # columns by which errors are reported
+EVERY_DEVICE = "every device"  # in place of a device, where the errors of all rows are pooled
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,12 @@ class PublishedRows:
     notes: tuple[str, ...] = ()
 
 
-def lacking(folder: str | Path, *names: str) -> str:
-    """Which table a folder lacks, in words; empty where it has all of them."""
-    return next((f"no {name}" for name in names if not (Path(folder) / name).is_file()), "")
+def lacking(folder: Path, names: Sequence[str], *, one_suffices: bool = False) -> str:
+    """Which of these tables a folder lacks, in words; empty where it has all of them, or one that suffices."""
+    absent = [name for name in names if not (folder / name).is_file()]
+    if one_suffices:
+        return f"neither {' nor '.join(names)}" if absent == [*names] else ""
+    return f"no {absent[0]}" if absent else ""
 
 
 def published(path: Path, names: Mapping[str, str]) -> pd.DataFrame:
@@ -74,6 +79,13 @@ def read_columns(path: Path, names: Iterable[str]) -> pd.DataFrame:
     if missing := [name for name in names if name not in table]:
         raise EstimatorError(f"{path}: the column '{missing[0]}' is missing; check that this is the public table")
     return table
+
+
+def as_numbers(table: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """The table with these columns as numbers, NaN where a cell is empty."""
+    import pandas as pd
+
+    return table.assign(**{name: pd.to_numeric(table[name]) for name in names})
 
 
 def _compressed(path: Path) -> pd.DataFrame:

@@ -29,7 +29,7 @@ from estimator.validation import (
 from estimator.validation.baselines import BASELINES
 from estimator.validation.data import read_truth
 from estimator.validation.protocol import Method, Progress
-from estimator.validation.tables import KEYS
+from estimator.validation.tables import KEYS, PublishedRows, lacking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,11 +38,7 @@ METHODS = (  # the first is reported in full
     "ours", *BASELINES, networks.RATIO_OF_PEAKS, peak_memory.PARAMETERS_ONLY, collectives.ALPHA_BETA, scaling.LINEAR,
     language_models.PLAIN, power.POWER_LIMIT,
 )  # fmt: skip
-WHOLE_MODEL_METHODS = (
-    "ours",
-    "roofline",
-    "constant efficiency",
-)  # those that can predict ops without measured neighbours
+WHOLE_MODEL_METHODS = ("ours", "roofline", "constant efficiency")  # that predict ops without measured neighbours
 QUICK_ROWS = 3000  # per data set and device with --quick
 KERNEL_PROBLEMS = {problem.name: problem for problem in protocol.PROBLEMS}
 SHIPPED = ("estimator.model.coefficients", "held_out.csv")
@@ -80,6 +76,11 @@ class DataSet:
     module: ModuleType
     read: Callable[[Path], Any]  # what it finds in a folder; a field ``notes`` tells of rows left out
     judge: Callable[[Request, Any], Judged]
+    one_suffices: bool = False  # of the module's FILES
+
+    def obstacle(self, folder: Path) -> str:
+        """Which tables a folder lacks, in words; empty where the problems can be judged."""
+        return lacking(folder, self.module.FILES, one_suffices=self.one_suffices)
 
 
 def judge_kernels(request: Request) -> Judged:
@@ -97,22 +98,25 @@ def judge_whole_models(request: Request, runs: whole_models.Runs) -> Judged:
     return whole_models.judge(request.truth, runs, methods, problems)
 
 
+def by_ours(
+    judge: Callable[[pd.DataFrame, PublishedRows, Method], Judged],
+) -> Callable[[Request, PublishedRows], Judged]:
+    """How a module judges that takes our method alone, beside simple methods of its own."""
+    return lambda request, rows: judge(request.truth, rows, request.methods["ours"])
+
+
 DATA_SETS = (  # in the order of the table
     DataSet(whole_models, whole_models.read_runs, judge_whole_models),
-    DataSet(networks, networks.read_rates, lambda r, rates: networks.judge(r.truth, rates, r.methods["ours"])),
-    DataSet(layers, layers.read_rates, lambda r, rates: layers.judge(r.truth, rates, r.methods["ours"])),
-    DataSet(collectives, collectives.read_rows, lambda r, mpi: collectives.judge(r.truth, mpi, r.methods["ours"])),
+    DataSet(networks, networks.read_rates, by_ours(networks.judge), one_suffices=True),
+    DataSet(layers, layers.read_rates, by_ours(layers.judge)),
+    DataSet(collectives, collectives.read_rows, by_ours(collectives.judge)),
     DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
-    DataSet(clusters, clusters.read_runs, lambda r, runs: clusters.judge(r.truth, runs, r.methods["ours"])),
-    DataSet(
-        language_models,
-        language_models.read_steps,
-        lambda r, steps: language_models.judge(r.truth, steps, r.methods["ours"]),
-    ),
+    DataSet(clusters, clusters.read_runs, by_ours(clusters.judge)),
+    DataSet(language_models, language_models.read_steps, by_ours(language_models.judge)),
     DataSet(peak_memory, peak_memory.read_networks, lambda r, peaks: peak_memory.judge(peaks)),
     DataSet(power, power.read_rows, lambda r, rows: power.judge(rows, r.fit_power) if r.fit_power else {}),
 )
-STEP_PROBLEMS = {name: data_set.module for data_set in DATA_SETS for name in data_set.module.PROBLEMS}
+STEP_PROBLEMS = {name: data_set for data_set in DATA_SETS for name in data_set.module.PROBLEMS}
 IN_BYTES = tuple(peak_memory.PROBLEMS)  # problems whose judged rows hold bytes in place of seconds
 TITLES: dict[str, str] = {
     **{name: problem.title for name, problem in KERNEL_PROBLEMS.items()},
@@ -172,12 +176,14 @@ def _with_energies(problems: Sequence[str]) -> list[str]:
 def _obstacle(name: str, folder: Path, truth: pd.DataFrame) -> str:
     """Why a problem cannot be judged on a folder, in words; empty where it can."""
     if name in STEP_PROBLEMS:
-        return str(STEP_PROBLEMS[name].obstacle(folder))
+        return STEP_PROBLEMS[name].obstacle(folder)
     return protocol.obstacle(truth, KERNEL_PROBLEMS[name])
 
 
 def _op_classes(name: str) -> tuple[str, ...]:
-    return STEP_PROBLEMS[name].OP_CLASSES if name in STEP_PROBLEMS else KERNEL_PROBLEMS[name].op_classes
+    if name in STEP_PROBLEMS:
+        return tuple(STEP_PROBLEMS[name].module.OP_CLASSES)
+    return KERNEL_PROBLEMS[name].op_classes
 
 
 def _sentences(folder: Path, obstacles: Mapping[str, str]) -> tuple[str, ...]:

@@ -24,12 +24,12 @@ from estimator.validation.layer_ops import PRECISION, read_ops
 from estimator.validation.neusight import device_of
 from estimator.validation.protocol import MEASURED, FittedPredictor, Method, Predictor
 from estimator.validation.step_intervals import ENDS, OURS, step_intervals
-from estimator.validation.tables import TRUTH, lacking, read_columns, with_operator
+from estimator.validation.tables import TRUTH, read_columns, with_operator
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FILE = WHOLE_MODELS[0]
+FILE, _ = FILES = WHOLE_MODELS
 OP_CLASSES = ("gemm", *STREAMING)  # of the kernels that transformers launch
 STACK, DATA_SET = "neusight", "neusight-whole"  # the stack of the kit's rows; kernels of a pass are queued
 PROBLEMS = {
@@ -52,11 +52,6 @@ class Runs:
     whole_s: pd.Series = field(repr=False)
     ops: pd.DataFrame = field(repr=False)
     notes: tuple[str, ...] = ()
-
-
-def obstacle(folder: str | Path) -> str:
-    """Which table a folder lacks, in words; empty where whole models can be judged."""
-    return lacking(folder, *WHOLE_MODELS)
 
 
 def read_runs(folder: str | Path) -> Runs:

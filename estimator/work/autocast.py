@@ -11,9 +11,9 @@ from __future__ import annotations
 import pandas as pd
 
 from estimator.core.frameworks import framework_of
+from estimator.core.number_formats import WIDE
 from estimator.core.types import Workload
 from estimator.work.edges import operand_writers
-from estimator.work.format_changes import WIDE
 from estimator.work.shapes import parse_ops
 
 

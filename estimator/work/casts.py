@@ -17,12 +17,13 @@ import pandas as pd
 
 from estimator.core import units
 from estimator.core.notes import Note, with_code
+from estimator.core.number_formats import WIDE
 from estimator.core.operators import CAST, attribute, benchmark_kernels
-from estimator.core.schema import STREAMING, WORK, complete
+from estimator.core.schema import STREAMING, attribute_values, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
-from estimator.work.added_kernels import without_work
+from estimator.work.added_kernels import append, without_work
 from estimator.work.edges import FORMATS
-from estimator.work.format_changes import WIDE, Formats, casts_between
+from estimator.work.format_changes import Formats, casts_between
 from estimator.work.operators import is_loss_scaling, runs_in_executor
 from estimator.work.weights import is_forward, takes_weights, weights_per_call
 
@@ -106,8 +107,7 @@ def moved_sizes(work: pd.DataFrame) -> tuple[Floats, Floats]:
 
 def _stated_bytes(work: pd.DataFrame, name: str) -> Floats:
     """Bytes per element that each row states in its attributes; NaN where it states none."""
-    text = work["attributes"].str.extract(rf"(?:^|;){name}=(\d{{1,2}})(?!\d)", expand=False)
-    return np.asarray(text.astype(float).to_numpy(dtype=float, na_value=np.nan))
+    return np.asarray(attribute_values(work, name, r"\d{1,2}").astype(float).to_numpy(dtype=float, na_value=np.nan))
 
 
 def remove_casts(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]:
@@ -195,10 +195,7 @@ def _append(work: pd.DataFrame, casts: pd.DataFrame) -> pd.DataFrame:
         return work
     common = {"op_type": CAST, "operator": CAST, "op_class": "elementwise", "precision": WIDE, "time_s": 0.0}
     rows = casts.assign(**common, intensity=casts["flop"] / casts["bytes"])
-    longer = work.reset_index(drop=True).reindex(range(len(work) + len(rows)))
-    for name in rows:
-        longer.loc[len(work) :, name] = rows[name].to_numpy()
-    return WORK.conform(longer, "casts")
+    return append(work, rows.dropna(axis="columns", how="all"))
 
 
 def _sentences(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: bool) -> Iterator[str]:

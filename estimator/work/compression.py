@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from estimator.core.number_formats import WIDE
 from estimator.core.parallel import Split
 from estimator.core.schema import WORK
 from estimator.core.types import ITEMSIZE
 
-WIDE = "fp32"  # the format of sums
 PLACE_BYTES = 4  # of the index of a gradient
 ADDED = 3  # passes over a tensor that a sum of two takes
 

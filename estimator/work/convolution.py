@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from estimator.core.conv_shape import AXES, IMAGE, OUTPUT, WINDOW
 from estimator.core.errors import EstimatorError
 from estimator.work.shapes import Op, Shape
 from estimator.work.windows import SPATIAL, Sizes, per_axis, spatial_sizes
@@ -43,10 +44,10 @@ class Convolution:
     def columns(self) -> dict[str, int | str]:
         """The columns of WORK; XLA's negative padding, which crops, becomes 0."""
         out: dict[str, int | str] = {f"conv_{name}": getattr(self, name) for name in "nck"}
-        for names, values in (("dhw", self.image), ("trs", self.window), ("zpq", self.output)):
+        for names, values in ((IMAGE, self.image), (WINDOW, self.window), (OUTPUT, self.output)):
             out |= {f"conv_{name}": value for name, value in zip(names[-len(values) :], values, strict=True)}
         for what, values in (("stride", self.strides), ("pad", self.pads), ("dilation", self.dilations)):
-            out |= {f"{what}_{axis}": max(value, 0) for axis, value in zip("dhw"[-len(values) :], values, strict=True)}
+            out |= {f"{what}_{axis}": max(value, 0) for axis, value in zip(AXES[-len(values) :], values, strict=True)}
         for name in ("conv_h", "conv_r", "conv_p"):
             out.setdefault(name, 1)  # of one spatial axis
         return {**out, "groups": self.groups, "pass": self.direction}

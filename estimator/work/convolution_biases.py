@@ -8,12 +8,13 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.conv_shape import ConvShape
 from estimator.core.notes import Note
+from estimator.core.schema import has_attribute
 from estimator.core.types import Floats, itemsizes
 from estimator.work.added_kernels import append, kernels_of
 from estimator.work.transformed import Transformed
 
 BIAS = " (bias)"  # suffix of the op's name
-HAS_BIAS, TRANSPOSED = "(?:^|;)bias=1(?:;|$)", "(?:^|;)transposed=1(?:;|$)"  # attributes
+HAS_BIAS, TRANSPOSED = "bias=1", "transposed=1"  # attributes
 OPERATORS = {"forward": "add", "grad_weights": "sum"}  # of the bias, by the convolution's pass
 OF_TRANSPOSED = {"grad_input": "forward", "grad_weights": "grad_weights"}  # WORK has the convolution that it mirrors
 TENSORS = {"add": 2.0, "sum": 1.0}  # of the output's size that it reads and writes
@@ -26,7 +27,7 @@ def separate_biases(work: pd.DataFrame, *, separate: bool) -> Transformed:
     Forward the output is read and written again, backward its gradient is read again. They take no time on the source.
     """
     known = (work["op_class"] == "convolution") & work["conv_n"].notna()
-    rows = known & work["attributes"].str.contains(HAS_BIAS, na=False)
+    rows = known & has_attribute(work, HAS_BIAS)
     if not separate or (biases := _biases(work[rows])).empty:
         return Transformed(work, changed=False)
     text = (
@@ -37,7 +38,7 @@ def separate_biases(work: pd.DataFrame, *, separate: bool) -> Transformed:
 
 
 def _biases(convolutions: pd.DataFrame) -> pd.DataFrame:
-    mirrored = convolutions["attributes"].str.contains(TRANSPOSED, na=False).astype(bool)
+    mirrored = pd.Series(has_attribute(convolutions, TRANSPOSED), convolutions.index)
     step_pass = convolutions["pass"].where(~mirrored, convolutions["pass"].map(OF_TRANSPOSED))
     adds = step_pass.isin(OPERATORS)
     convolutions, operator, mirrored = convolutions[adds], step_pass[adds].map(OPERATORS), mirrored[adds]

@@ -25,14 +25,7 @@ from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer, read_attention
 from estimator.work.casts import moved_sizes
-from estimator.work.dimensions import (
-    fill_channels,
-    fill_convolutions,
-    fill_pools,
-    fill_products,
-    fill_recurrent,
-    uncounted_products,
-)
+from estimator.work.dimensions import fill_convolutions, fill_products, fill_sizes, uncounted_products
 from estimator.work.edges import FORMATS
 from estimator.work.layer_passes import complete_layers
 from estimator.work.messages import count_messages
@@ -89,9 +82,7 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     work, notes = fill_products(work, parsed_ops, products, workload, where)
     work, exact = fill_convolutions(work, parsed_ops, where)
     work = _with_mode_operators(_with_pass_operators(work), workload)
-    work = fill_pools(work, parsed_ops, where)
-    work = fill_recurrent(work, parsed_ops, where)
-    work = fill_channels(work, parsed_ops, where)
+    work = fill_sizes(work, parsed_ops, where)
     work = _count_products(work)
     work = _count_convolutions(work, exact)
     work = _count_recurrent(work)

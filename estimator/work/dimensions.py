@@ -4,7 +4,7 @@ descriptions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,14 @@ from estimator.work.shapes import Op, ParsedOps
 SIZES = ("batch", "m", "n", "k")
 TEXTS = ("trans_a", "trans_b", "phase")
 FILLED = (*CONV_COLUMNS, *RECURRENT_COLUMNS)
-READ_CHANNELS = {"elementwise": read_broadcast, "reduction": read_sum, "normalization": read_normalized}
+SIZES_OF: tuple[tuple[str, str, Callable[[Op], Mapping[str, int | str] | None]], ...] = (
+    # op class; a column that rows without sizes lack; what reads their sizes
+    ("pooling", "conv_n", read_pool),
+    ("recurrent", "hidden", read_recurrent),
+    ("elementwise", "conv_c", read_broadcast),
+    ("reduction", "conv_c", read_sum),
+    ("normalization", "conv_c", read_normalized),
+)
 
 
 def fill_products(
@@ -78,22 +85,10 @@ def fill_convolutions(work: pd.DataFrame, ops: ParsedOps, where: str) -> tuple[p
     return work, np.where(rows, ops.spread(convolutions, lambda convolution: convolution.flop), np.nan)
 
 
-def fill_pools(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
-    """WORK with the sizes of its pools, in the columns of convolutions."""
-    rows = (work["op_class"] == "pooling") & work["conv_n"].isna() & work["shapes"].notna()
-    return _fill(work, ops, rows, ops.read_each(rows, read_pool, where))
-
-
-def fill_recurrent(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
-    """WORK with the sizes of its recurrent layers."""
-    rows = (work["op_class"] == "recurrent") & work["hidden"].isna() & work["shapes"].notna()
-    return _fill(work, ops, rows, ops.read_each(rows, read_recurrent, where))
-
-
-def fill_channels(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
-    """WORK with the channels of ops that broadcast or sum along them, in the column of convolutions."""
-    for op_class, read in READ_CHANNELS.items():
-        rows = (work["op_class"] == op_class) & work["conv_c"].isna() & work["shapes"].notna()
+def fill_sizes(work: pd.DataFrame, ops: ParsedOps, where: str) -> pd.DataFrame:
+    """WORK with the sizes of its pools, of its recurrent layers, and of ops that broadcast or sum along channels."""
+    for op_class, column, read in SIZES_OF:
+        rows = (work["op_class"] == op_class) & work[column].isna() & work["shapes"].notna()
         work = _fill(work, ops, rows, ops.read_each(rows, read, where))
     return work
 

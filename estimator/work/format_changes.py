@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from estimator.core.number_formats import WIDE
 from estimator.core.types import ITEMSIZE, Workload
 from estimator.work.edges import FORMATS, has_flow, operand_writers
 from estimator.work.shapes import ParsedOps, parse_ops
 
-WIDE = "fp32"  # the format of weights, their updates, and ops that need accuracy
 CARRIED = ["placement", "stream", "rank", "phase", "block", "work_source"]  # columns that casts take from their op
 Writers = list[list[tuple[int, int]]]  # of each row's operands: who wrote them, and their elements
 Amount = tuple[int, float, float]  # a row in fp32, elements that one call casts for it, and casts of one call

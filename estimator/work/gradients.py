@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.notes import Note
+from estimator.core.number_formats import WIDE
 from estimator.core.parallel import OF_PARAMETERS
-from estimator.core.schema import HOST_CLASSES, numbers
+from estimator.core.schema import HOST_CLASSES, has_attribute, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Workload
-from estimator.work.shapes import has_attribute
 from estimator.work.tensors import in_phase
 from estimator.work.weights import form, takes_weights, updates, weights_of
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
-WIDEST = ITEMSIZE["fp32"]  # bytes of one gradient or weight
+WIDEST = ITEMSIZE[WIDE]  # bytes of one gradient or weight
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
 GRADIENT_PARTS = 16  # that gradients are sent in, where no op is known to make them
 

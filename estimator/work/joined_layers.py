@@ -19,18 +19,17 @@ import pandas as pd
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, class_of
 from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
-from estimator.core.schema import GATES, numbers
+from estimator.core.schema import GATES, attribute_values, has_attribute, numbers
 from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
 from estimator.work.attention import OPERATORS as ATTENTION
 from estimator.work.attention import Layer, read_attention
 from estimator.work.edges import has_flow
-from estimator.work.shapes import has_attribute
 from estimator.work.tensors import in_phase
 from estimator.work.transformed import Transformed
 
-LAYER, PART = r"(?:^|;)layer=(\d+)", r"(?:^|;)part_of_layer=(\d+)"  # attributes, with the kind of layer
+LAYER, PART = "layer", "part_of_layer"  # attributes, with the number of the kind of layer
 PASSES = ("forward", "backward")
 DROPOUT = ("dropout", "dropout_grad")  # operators of both passes
 DISPATCH = r"(?:^|;)dispatch=1(?=;|$)"  # attribute of a row whose work has rows of its own
@@ -129,7 +128,7 @@ def _operator(name: str, sizes: Stack | Fused) -> str:
 
 def _layers_and_parts(work: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """The kind of the layer that each row is, and of that which it is a part of; NA for others."""
-    kind, part = (work["attributes"].str.extract(pattern)[0] for pattern in (LAYER, PART))
+    kind, part = (attribute_values(work, name, r"\d+") for name in (LAYER, PART))
     return kind, part
 
 

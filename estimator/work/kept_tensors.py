@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.places import NO_BLOCK, OFTEN_A_TURN, ONCE_A_TURN, parse_places
+from estimator.core.schema import has_attribute
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
@@ -25,7 +26,6 @@ from estimator.work.operators import is_variable, torch
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.result_sizes import written_elements
 from estimator.work.saved_tensors import FACTORS, ForwardOp, backward_moments, forward_moments, saved_tensors
-from estimator.work.shapes import has_attribute
 from estimator.work.tensors import in_phase, written_itemsizes
 from estimator.work.weights import takes_weights, updates, weights_taken
 
@@ -33,7 +33,6 @@ SINGLE = "single"  # attribute: what an operand of a single element is, number o
 NOT_TENSORS = ("host", "collective")  # classes of ops that keep nothing
 GENERATED = "fused_elementwise"
 PRODUCTS = ("gemm", "convolution")
-GRADIENT_ITEMSIZE = ITEMSIZE["fp32"]  # of weights, as of the weights that training keeps
 
 
 class _Calls(NamedTuple):
@@ -73,7 +72,7 @@ def kept_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     if work["places"].isna().all():  # the rows may be in any order
         return _of_any_order(ops)
     blocks = len({op.block for op in ops} - {NO_BLOCK})
-    return StepTensors(*backward_moments(ops, saved_tensors(ops), GRADIENT_ITEMSIZE), "rules", run_again=blocks)
+    return StepTensors(*backward_moments(ops, saved_tensors(ops)), "rules", run_again=blocks)
 
 
 def kept_of_steps(work: pd.DataFrame, workload: Workload, steps: Integers) -> list[StepTensors]:

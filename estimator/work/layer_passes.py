@@ -10,6 +10,7 @@ is.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -57,14 +58,19 @@ def complete_layers(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...]]
         row: _missing_columns(each, tensors[each.layer] if each.layer else _layer_of(each, layers))
         for row, each in passes.items()
     }
-    table = pd.DataFrame.from_dict({row: values for row, values in columns.items() if values}, orient="index")
-    if table.empty:
+    columns = {row: texts for row, texts in columns.items() if texts}
+    if not columns:
         return work, ()
-    table = table.astype("string[python]")
-    work = work.assign(**{name: table[name].reindex(work.index).fillna(work[name]) for name in table})
-    first = str(work.at[table.index[0], "op"])
-    text = f"{len(table)} convolutions (such as {first}) do not state all their sizes"
-    return work, (Note("convolution-of-layer", f"{text}: the other passes of their layers give them", subject=first),)
+    first = str(work.at[next(iter(columns)), "op"])
+    text = f"{len(columns)} convolutions (such as {first}) do not state all their sizes"
+    note = Note("convolution-of-layer", f"{text}: the other passes of their layers give them", subject=first)
+    return with_texts(work, columns), (note,)
+
+
+def with_texts(work: pd.DataFrame, columns: Mapping[int, Mapping[str, str]]) -> pd.DataFrame:
+    """WORK with these texts in place of its own, by row and column."""
+    table = pd.DataFrame.from_dict(columns, orient="index").astype("string[python]")
+    return work.assign(**{name: table[name].reindex(work.index).fillna(work[name]) for name in table})
 
 
 def _passes(work: pd.DataFrame) -> Iterator[tuple[int, _Pass]]:
@@ -74,7 +80,7 @@ def _passes(work: pd.DataFrame) -> Iterator[tuple[int, _Pass]]:
         return
     rows &= runs_in_executor(work)
     table = work.loc[rows, ["op", "op_type", "shapes", "output_shapes", "attributes"]].fillna("")
-    merged = _scopes_of_one_layer(table["op"].tolist())
+    merged = _named_by_gradients(table["op"].tolist())
     for row, op, op_type, shapes, outputs, text in table.itertuples(name=None):
         rule, attributes = rule_of(op_type), read_attributes(text)
         if rule and rule.properties.direction in RESULT and HELPER not in attributes:
@@ -89,23 +95,26 @@ def _known(shapes: str, place: int) -> str:
     return listed[place] if place < len(listed) and KNOWN.fullmatch(listed[place]) else ""
 
 
-def _scopes_of_one_layer(ops: Sequence[str]) -> dict[str, str]:
-    """Names of fused forward ops → the names that their gradients give them, where a scope holds one layer.
-
-    A kernel that fuses a convolution with the ops after it has the name of the last op.
-    """
+def _named_by_gradients(ops: Sequence[str]) -> dict[str, str]:
+    """Names of fused forward ops → the names that their gradients give them, where a scope holds one layer."""
     forward, backward = ({forward_name(op) for op in ops if (forward_name(op) == op) is same} for same in (True, False))
-    by_scope = [_by_scope(names) for names in (forward - backward, backward - forward)]
-    shared = by_scope[0].keys() & by_scope[1].keys()
-    pairs = [(by_scope[0][scope], by_scope[1][scope]) for scope in shared]
-    return {one[0]: other[0] for one, other in pairs if len(one) == len(other) == 1}
+    return renamed(forward, backward)
 
 
-def _by_scope(names: set[str]) -> dict[str, list[str]]:
-    scopes: dict[str, list[str]] = {}
-    for name in names:
-        scopes.setdefault(name.rpartition("/")[0], []).append(name)
-    return scopes
+def renamed(names: set[str], others: set[str]) -> dict[str, str]:
+    """A name that is not among the others → the other one that is not among the names, where a scope holds one of each.
+
+    A kernel that fuses an op with those after it has the name of the last one; their gradients name the first.
+    """
+    one, other = (_single_in_scope(own - theirs) for own, theirs in ((names, others), (others, names)))
+    return {one[scope]: other[scope] for scope in one.keys() & other.keys()}
+
+
+def _single_in_scope(names: set[str]) -> dict[str, str]:
+    """The one name in each scope that holds but one of these."""
+    scopes = {name: name.rpartition("/")[0] for name in names}
+    count = Counter(scopes.values())
+    return {scope: name for name, scope in scopes.items() if count[scope] == 1}
 
 
 def _tensors_by_layer(passes: Iterable[_Pass]) -> dict[str, dict[str, str]]:

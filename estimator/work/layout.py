@@ -23,14 +23,13 @@ import pandas as pd
 from estimator.core import units
 from estimator.core.conv_shape import ConvShape, is_depthwise
 from estimator.core.notes import Note, with_code
-from estimator.core.schema import INSIDE
+from estimator.core.schema import INSIDE, attribute_values, has_attribute
 from estimator.core.types import Layout, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of
 from estimator.work.transformed import Transformed
 
 TRANSPOSES = " (transposes)"  # suffix of the op's name
-CHANNELS_FIRST, CHANNELS_LAST = "(?:^|;)layout=NC", "(?:^|;)channels_last=1(?:;|$)"  # attributes
 PRECISION = "fp32"  # kernels for 16 bits have channels last
 TRANSPOSED = (  # operators with channels-first kernels only; max pools have a channels-last kernel
     "convolution", "convolution_grad_input", "convolution_grad_weights", "avg_pool", "max_pool_grad", "avg_pool_grad",
@@ -76,7 +75,7 @@ def ran_on_matrix_units(work: pd.DataFrame) -> bool:
 def _around_matrix_units(work: pd.DataFrame) -> Transformed:
     """WORK with the transposes of the convolutions on channels-first images that run on matrix units."""
     rows = (work["op_class"] == "convolution") & work["conv_n"].notna() & work["precision"].isin(MATRIX_FORMATS)
-    rows &= work["attributes"].str.contains(CHANNELS_FIRST, na=False) & ~_in_place(work)
+    rows &= attribute_values(work, "layout", "NC.*").notna() & ~_in_place(work)
     if not rows.any():
         return Transformed(work, changed=False)
     around = work[rows]
@@ -92,8 +91,7 @@ def _around_matrix_units(work: pd.DataFrame) -> Transformed:
 def _in_place(work: pd.DataFrame) -> pd.Series:
     """Convolutions that no library transposes: of single points at stride 1, depthwise ones, and channels last."""
     points = [work[name].fillna(1) == 1 for name in ("conv_t", "conv_r", "conv_s", "stride_d", "stride_h", "stride_w")]
-    last = work["attributes"].str.contains(CHANNELS_LAST, na=False)
-    return pd.concat(points, axis=1).all(axis=1) | is_depthwise(work) | last
+    return pd.concat(points, axis=1).all(axis=1) | is_depthwise(work) | has_attribute(work, "channels_last=1")
 
 
 def _images(op: shapes.Op) -> list[shapes.Shape | None] | None:

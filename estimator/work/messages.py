@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import COPIES, among_copies, numbers, on_processor
+from estimator.core.schema import COPIES, among_copies, attribute_values, numbers, on_processor
 from estimator.core.types import Flags, Profile, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.tensors import in_phase
@@ -22,7 +22,6 @@ from estimator.work.transformed import Transformed
 MODEL = "model"  # value of ``among``: parts of a model
 REDUCES = ("collective", "all_reduce", "custom_all_reduce", "reduce_scatter", "collective_reduce", "parameter_server")
 SPREADS = ("all_gather", "collective_broadcast")
-RANKS, GROUP = r"(?:^|;)ranks=(\d+)", r"(?:^|;)group=([^;]+)"  # in the attributes of messages
 
 
 def count_messages(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, workload: Workload) -> pd.DataFrame:
@@ -37,7 +36,7 @@ def count_messages(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, workload: W
     work["flop"] = work["flop"].mask(is_open, 0.0)
     work["bytes"] = work["bytes"].mask(is_open, bytes_)
     work["work_source"] = work["work_source"].mask(is_open, pd.Series(source, index=work.index))
-    ranks = work["attributes"].str.extract(RANKS)[0].where(rows).astype("float64").astype("Int64")
+    ranks = attribute_values(work, "ranks", r"\d+").where(rows).astype("float64").astype("Int64")
     work["ranks"] = work["ranks"].fillna(ranks)
     work["among"] = work["among"].fillna(_among(work, rows, workload))
     return work
@@ -144,7 +143,7 @@ def _among(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> pd.Series
     nothing is reduced in its forward pass.
     """
     operator, forward = work["operator"], in_phase(work, "forward")
-    group = work["attributes"].str.extract(GROUP)[0].fillna("") + " of " + work["ranks"].astype("string").fillna("")
+    group = attribute_values(work, "group").fillna("") + " of " + work["ranks"].astype("string").fillna("")
     size = (work["bytes"] / work["calls"].where(work["calls"] > 0)).round().astype("string").fillna("")
     message = group + ": " + size
     reduces = rows & operator.isin(REDUCES)

@@ -22,12 +22,7 @@ from estimator.core.notes import Note
 from estimator.core.schema import HOST_CLASSES
 from estimator.core.types import Workload
 from estimator.work import shapes
-from estimator.work.operators import (
-    is_gradient_sum,
-    is_rewritten_sum,
-    name_in_library,
-    normalization_layers,
-)
+from estimator.work.operators import is_gradient_sum, is_rewritten_sum, name_in_library, normalization_layers
 from estimator.work.transformed import Transformed
 
 PASSES = ["layer", "phase", "placement", "rank"]

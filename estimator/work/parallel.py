@@ -36,13 +36,13 @@ from estimator.core.parallel import (
     DataWord,
     Split,
 )
-from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, numbers
+from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, has_attribute, numbers
 from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
 from estimator.work.gradients import WIDEST, gradient_bytes
 from estimator.work.operators.rule import ATTENDED
-from estimator.work.shapes import has_attribute, parse_ops
+from estimator.work.shapes import parse_ops
 from estimator.work.variables import kept_format
 from estimator.work.weights import updates, weights_taken
 

@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from estimator.core.notes import Note
+from estimator.core.number_formats import WIDE
 from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
 from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes
 from estimator.work.autocast import casts_op_by_op, formats_of_operands
 from estimator.work.casts import SCALED, add_casts, add_operand_casts, remove_casts, remove_loss_scaling
-from estimator.work.format_changes import WIDE, Formats
+from estimator.work.format_changes import Formats
 from estimator.work.operators import normalization_layers, runs_in_executor
 from estimator.work.tensors import in_phase
 from estimator.work.transformed import Transformed

@@ -7,11 +7,12 @@ Y = X·W are Y'·Wᵗ and Xᵗ·Y': they state which they are by their transpose
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pandas as pd
 
 from estimator.core.notes import Note
+from estimator.work.layer_passes import renamed, with_texts
 from estimator.work.operators import forward_name, name_in_loop, runs_in_executor
 from estimator.work.shapes import read_attributes
 
@@ -29,13 +30,13 @@ def complete_products(work: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Note, ...
         return work, ()
     forward = _forward_sizes(work[products & ~is_open])
     columns = dict(_gradients(work[is_open], forward))
-    table = pd.DataFrame.from_dict(columns, orient="index", columns=["shapes", "output_shapes"], dtype="string[python]")
-    if table.empty:
+    if not columns:
         return work, ()
-    work = work.assign(**{name: table[name].reindex(work.index).fillna(work[name]) for name in table})
-    first = str(work.at[table.index[0], "op"])
-    text = f"{len(table)} products (such as {first}) state not all of their sizes: those before them in their layers do"
-    return work, (Note("product-of-layer", text, subject=first),)
+    first = str(work.at[next(iter(columns)), "op"])
+    text = (
+        f"{len(columns)} products (such as {first}) state not all of their sizes: those before them in their layers do"
+    )
+    return with_texts(work, columns), (Note("product-of-layer", text, subject=first),)
 
 
 def _transposes(attributes: str) -> tuple[str | None, str | None]:
@@ -53,35 +54,17 @@ def _forward_sizes(products: pd.DataFrame) -> dict[str, Sizes]:
     return {name: next(iter(known)) for name, known in sizes.items() if len(known) == 1}
 
 
-def _gradients(products: pd.DataFrame, forward: dict[str, Sizes]) -> Iterator[tuple[int, tuple[str, str]]]:
+def _gradients(products: pd.DataFrame, forward: dict[str, Sizes]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows of gradients with the shapes of their factors and of their result."""
     names = products["op"].map(forward_name)
-    fused = _fused(forward, names)
+    fused = renamed(set(names), set(forward))
     for row, name, attributes in zip(products.index, names, products["attributes"].fillna(""), strict=True):
         sizes = forward.get(fused.get(name, name))
         shapes = _gradient_shapes(*sizes).get(_transposes(attributes)) if sizes else None
         if shapes:
-            yield row, shapes
+            yield row, dict(zip(("shapes", "output_shapes"), shapes, strict=True))
 
 
 def _gradient_shapes(m: str, n: str, k: str) -> dict[tuple[str | None, str | None], tuple[str, str]]:
     """The shapes of the factors and of the result of both gradients of a product, by their transposes."""
     return {OF_INPUT: (f"{m}x{n};{k}x{n}", f"{m}x{k}"), OF_WEIGHTS: (f"{m}x{k};{m}x{n}", f"{k}x{n}")}
-
-
-def _fused(forward: Iterable[str], gradients: Iterable[str]) -> dict[str, str]:
-    """The forward products that have another name than their gradients give them, where a scope holds one such.
-
-    A kernel that fuses a product with the ops after it has the name of the last op.
-    """
-    known, wanted = set(forward), set(gradients)
-    lacking = {scope: names for scope, names in _by_scope(wanted - known).items() if len(names) == 1}
-    unused = {scope: names for scope, names in _by_scope(known - wanted).items() if len(names) == 1}
-    return {lacking[scope][0]: unused[scope][0] for scope in lacking.keys() & unused.keys()}
-
-
-def _by_scope(names: Iterable[str]) -> dict[str, list[str]]:
-    scopes: dict[str, list[str]] = {}
-    for name in names:
-        scopes.setdefault(name.rpartition("/")[0], []).append(name)
-    return scopes

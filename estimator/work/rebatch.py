@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX, complete, numbers
+from estimator.core.schema import CONV_COLUMNS, MATRIX, attribute_values, complete, numbers
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
@@ -32,7 +32,6 @@ TEXTS = ["shapes", "output_shapes"]
 DIMENSIONS = ("batch", "m", "n", "k")
 COUNTS = ("flop", "bytes", "intensity")
 NAMED = r"(?<![^;x])-1(?![^;x])"  # a dimension of a shape
-LABELS = r"(?:^|;)labels=([^;]*)"
 ROUNDING = 1e-9  # of a ratio
 CHANGES = [*TEXTS, *DIMENSIONS, "conv_n", "sequences", "bytes"]
 AMBIGUOUS = Note(  # and the rest of a sentence on the rows concerned
@@ -148,7 +147,7 @@ def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) 
 
 def _sample_places(work: pd.DataFrame) -> dict[str, pd.Series]:
     """Where the operands and results of each row hold the samples, as the labels of XLA's convolutions state it."""
-    labels = work["attributes"].str.extract(LABELS, expand=False).fillna("")
+    labels = attribute_values(work, "labels").fillna("")
     stated = [sample_places(*each) if each[0] else () for each in zip(labels, work["pass"].fillna(""), strict=True)]
     return {
         "shapes": pd.Series([places[:2] for places in stated], work.index, dtype=object),

@@ -17,8 +17,9 @@ from itertools import chain
 
 import numpy as np
 
+from estimator.core.number_formats import WIDE
 from estimator.core.places import NO_BLOCK
-from estimator.core.types import Floats, Integers
+from estimator.core.types import ITEMSIZE, Floats, Integers
 from estimator.work.casts import MASK_BYTES
 
 OPERAND, OPERANDS, RESULT, MASK, INDICES = "operand", "operands", "result", "mask", "indices"
@@ -221,7 +222,7 @@ def _kept_operands(
     return constants or operands
 
 
-def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient_itemsize: float) -> Moments:
+def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved]) -> Moments:
     """What lives while the gradients of each op are computed, the last op first.
 
     A kept tensor lives until the first op that keeps it has its gradients, and that of a block only meanwhile; the
@@ -230,7 +231,7 @@ def backward_moments(ops: Sequence[ForwardOp], saved: Sequence[_Saved], gradient
     outside = _kept_up_to(len(ops), [each for each in saved if each.block == NO_BLOCK])
     blocks = np.array([op.block for op in ops])
     activations = (outside + _kept_in_blocks(blocks, saved))[::-1]
-    gradients = np.cumsum([gradient_itemsize * op.count * op.weights for op in ops][::-1])
+    gradients = np.cumsum([ITEMSIZE[WIDE] * op.count * op.weights for op in ops][::-1])
     weights = {op.weights for op in ops if op.weights}
     own = [_gradient_bytes(op, weights) for op in ops][::-1]
     return activations, np.asarray(gradients, dtype=float), np.array(own, dtype=float)

@@ -16,12 +16,12 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError, within
 from estimator.core.operators import Operator, operators
-from estimator.core.types import Flags, Floats
+from estimator.core.table import LARGEST_WHOLE
+from estimator.core.types import Floats
 from estimator.work.operators import Rule, is_partial_kernel, operator_in_class, operator_of, rule_of
 
 Shape = tuple[int, ...]
 Result = TypeVar("Result")
-LARGEST = 2**53  # largest whole number up to which floats are exact
 RATIO = re.compile(r"\d{1,15}/[1-9]\d{0,14}")
 WHOLE_NUMBERS = re.compile(r"\d{1,15}(x\d{1,15})*")
 UNKNOWN = Rule("unmodelled", "")
@@ -160,7 +160,7 @@ def _shape(text: str, batch: int | None) -> Shape | None:
     if min(dims) < -1 or unknown > 1 or (unknown and batch is None):
         return None
     shape = _of_all([batch if d < 0 and batch else d for d in dims])
-    return shape if math.prod(max(d, 1) for d in shape) <= LARGEST else None
+    return shape if math.prod(max(d, 1) for d in shape) <= LARGEST_WHOLE else None
 
 
 def _size(text: str) -> int | Fraction:
@@ -178,11 +178,6 @@ def _of_all(sizes: Sequence[int | Fraction]) -> Shape:
 def read_attributes(text: str) -> dict[str, str]:
     """The attributes of ``"strides=2x2;padding=SAME"``."""
     return {key.strip(): value.strip() for key, _, value in (item.partition("=") for item in text.split(";")) if key}
-
-
-def has_attribute(work: pd.DataFrame, attribute: str) -> Flags:
-    """Which ops have this attribute."""
-    return np.asarray((";" + work["attributes"].fillna("") + ";").str.contains(f";{attribute};", regex=False))
 
 
 def elements(shapes: tuple[Shape | None, ...]) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import with_attribute
+from estimator.core.schema import attribute_values, with_attribute
 from estimator.core.types import Flags
 from estimator.work.edges import listed
 from estimator.work.shapes import SLICES, UNKNOWN_SLICES
@@ -32,7 +32,7 @@ def mark_slices(work: pd.DataFrame, batch: int | None) -> pd.DataFrame:
 
 def slices_of(work: pd.DataFrame) -> pd.Series:
     """Of how many slices of the batch each op takes one at a time; 1 where it takes the whole batch."""
-    return work["attributes"].str.extract(rf"(?:^|;){SLICES}=(\d+)", expand=False).fillna("1").astype(int)
+    return attribute_values(work, SLICES, r"\d+").fillna("1").astype(int)
 
 
 def _slices_batch(work: pd.DataFrame, batch: int) -> Flags:

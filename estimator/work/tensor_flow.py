@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from estimator.core.schema import LATER_RESULTS
-from estimator.core.types import Floats, StepTensors, Workload
+from estimator.core.types import Flags, Floats, StepTensors, Workload
 from estimator.work import shapes
 from estimator.work.edges import RENAMES, listed, producers
 from estimator.work.operators import is_update, is_variable
@@ -63,7 +63,7 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     )
 
 
-def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, Flags]:
     """WORK with a further row ahead of each op whose later results others take, ``op:1``, and which rows run."""
     named = {name for text in work["inputs"].dropna().unique() if LATER_RESULTS in text for name in listed(text)}
     if not named:
@@ -111,13 +111,13 @@ def _reusable(row: int, inputs: list[int], flow: _Flow) -> Iterator[int]:
             yield buffer
 
 
-def _before_result(activations: Floats, of_blocks: npt.NDArray[np.bool_]) -> float:
+def _before_result(activations: Floats, of_blocks: Flags) -> float:
     """The activations before the last op of the blocks' forward pass writes its result; 0 where no op is a block's."""
     rows = np.flatnonzero(of_blocks)
     return float(activations[max(rows[-1] - 1, 0)]) if len(rows) else 0.0
 
 
-def _living(flow: _Flow, ends: Rows, chosen: npt.NDArray[np.bool_]) -> Floats:
+def _living(flow: _Flow, ends: Rows, chosen: Flags) -> Floats:
     """Bytes of the chosen tensors that live while each row runs."""
     rows = np.flatnonzero(chosen & (flow.size > 0))
     change = np.zeros(len(ends) + 1)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.number_formats import format_of_updates
+from estimator.core.number_formats import WIDE, format_of_updates
 from estimator.core.schema import complete
 from estimator.core.types import ITEMSIZE, Variables, Workload
 from estimator.work import shapes
@@ -22,7 +22,6 @@ from estimator.work.read_variables import used_before
 from estimator.work.tensors import in_phase
 from estimator.work.weights import KERNEL, takes_weights, weights_taken
 
-WIDE = "fp32"  # the format of parameters and states under mixed precision (Micikevicius et al., ICLR 2018)
 UNKNOWN_SLOTS = 2  # of an optimizer that no table knows: as many as Adam's
 NEAR = 0.1  # of a whole number of states
 NOT_TRAINED = "{count:,} parameters are not trained: they have no gradients and no states of the optimizer"

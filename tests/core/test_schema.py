@@ -12,7 +12,9 @@ from estimator.core.schema import (
     SHAPES,
     TIMED_STEPS,
     WORK,
+    attribute_values,
     complete,
+    has_attribute,
     numbers,
     with_attribute,
 )
@@ -27,48 +29,10 @@ def test_tables_are_extended_never_rewritten() -> None:
         assert table.document().count("\n") == len(table.columns) + 1
 
 
-def test_conform_types_orders_and_keeps_other_columns() -> None:
-    frame = OPS.conform(pd.DataFrame({"mine": [1], "time_s": ["0.5"], "op": ["x"]}), "here")
-    assert list(frame)[: len(OPS.names())] == OPS.names()
-    assert frame["time_s"].dtype == "float64"
-    assert frame["calls"].isna().all()
-    assert list(frame)[-1] == "mine"
-
-
 @pytest.mark.parametrize("step_s", ["1e-10", "1e10", "0", "inf"])
 def test_a_timed_step_is_a_time_that_a_machine_can_show(step_s: str) -> None:
     with pytest.raises(EstimatorError, match=r"expected a number of at least 1e-09 and at most 1e\+09 \[s\]"):
         TIMED_STEPS.conform(pd.DataFrame({"devices": [8], "step_s": [step_s]}), "here")
-
-
-@pytest.mark.parametrize(
-    ("frame", "words"),
-    [
-        ({"op": ["x"]}, "the column 'time_s' is missing"),
-        ({"op": ["x"], "time_s": ["fast"]}, "row 1: time_s is 'fast'; expected a number of at least 0"),
-        ({"op": ["x"], "time_s": [float("nan")]}, "row 1: time_s is missing"),
-        (
-            {"op": ["x"], "time_s": [1e300]},
-            "row 1: time_s is 1e+300; expected a number of at least 0 and at most 1e+",
-        ),
-        ({"op": ["x"], "time_s": [-1.0]}, "row 1: time_s is -1.0"),
-        ({"op": ["x"], "time_s": [float("inf")]}, "row 1: time_s is inf"),
-        ({"op": ["x"], "time_s": [1.0], "phase": ["sideways"]}, "expected one of forward, backward"),
-        ({"op": ["x"], "time_s": [1.0], "rank": [1.5]}, "rank is 1.5; expected a whole number"),
-        ({"op": [None], "time_s": [1.0]}, "op is missing"),
-    ],
-)
-def test_faults_are_named_in_one_sentence(frame: dict[str, list[object]], words: str) -> None:
-    with pytest.raises(EstimatorError) as caught:
-        OPS.conform(pd.DataFrame(frame), "here")
-    assert any(words in fault for fault in caught.value.faults)
-
-
-def test_many_faults_are_counted() -> None:
-    with pytest.raises(EstimatorError) as caught:
-        OPS.conform(pd.DataFrame({"op": ["x"] * 9, "time_s": [-1.0] * 9}), "here")
-    assert len(caught.value.faults) == 4
-    assert "6 more rows" in caught.value.faults[-1]
 
 
 def test_a_default_is_declared_once_and_documented() -> None:
@@ -91,17 +55,6 @@ def test_missing_numbers_become_the_default_or_nan() -> None:
     assert pd.isna(numbers(rows, "n")).all()
 
 
-def test_an_empty_table_conforms() -> None:
-    empty = OPS.empty()
-    pd.testing.assert_frame_equal(OPS.conform(pd.DataFrame(columns=OPS.names()), "ops"), empty)
-
-
-def test_an_empty_table_is_the_callers_own() -> None:
-    changed = OPS.empty()
-    changed["more"] = 1.0
-    assert list(OPS.empty().columns) == OPS.names()
-
-
 def test_complete_rows_have_all_named_columns() -> None:
     rows = pd.DataFrame({"m": [1, 2, None], "n": ["a", None, "c"]})
     assert complete(rows, ["m", "n"]).tolist() == [True, False, False]
@@ -112,3 +65,12 @@ def test_an_attribute_is_added_behind_those_of_a_row() -> None:
     attributes = pd.Series(["a=1", None, "b=2", None], dtype="string")
     added = pd.Series(["c=3", "c=4", None, None], dtype="string")
     assert with_attribute(attributes, added).fillna("").tolist() == ["a=1;c=3", "c=4", "b=2", ""]
+
+
+def test_attributes_are_found_whole_wherever_they_stand() -> None:
+    rows = pd.DataFrame(
+        {"attributes": pd.Series(["bias=1;ranks=8", "ranks=16", "my_bias=1;ranks=", None], dtype="string")}
+    )
+    assert has_attribute(rows, "bias=1").tolist() == [True, False, False, False]
+    assert attribute_values(rows, "ranks", r"\d+").fillna("").tolist() == ["8", "16", "", ""]
+    assert attribute_values(rows, "bias").fillna("").tolist() == ["1", "", "", ""]

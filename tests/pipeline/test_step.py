@@ -50,6 +50,14 @@ def test_own_times_answer_for_the_profiled_batch_alone() -> None:
     assert "measured" not in own[200]
 
 
+@pytest.mark.parametrize("alias", ["My Lab Card", "my lab card"])
+def test_a_profile_of_the_target_by_an_alias_in_any_case_is_its_own_measurement(alias: str, tmp_path: Path) -> None:
+    device = tmp_path / "mine.yaml"
+    device.write_text(f"name: mine\naliases: [{alias}]\npeak: {{fp32: 1 TFLOP/s}}\nmemory_bandwidth: 100 GB/s\n")
+    profile = dataclasses.replace(read_profile("p1b3"), device="My Lab Card")
+    assert set(estimate(profile, RunPlan(str(device), draws=5)).prediction.ops["method"]) == {"measured"}
+
+
 def test_inference_takes_less_and_compares_with_the_sources_share() -> None:
     profile = read_profile("nt3")
     training, inference = (estimate(profile, RunPlan("v100", draws=5, mode=mode)) for mode in (None, "inference"))

@@ -139,7 +139,7 @@ def test_a_split_divides_its_parts_alone() -> None:
 def test_buckets_hold_what_travels(exchanged: DataWord | None, mode: Mode, expected: float) -> None:
     workload = WORKLOAD.model_copy(update={"mode": mode})
     variables = dataclasses.replace(VARIABLES, block=3e8, gradients=4e9 * (mode == "training"))
-    found = memory.buckets(variables, workload, DeviceShare(exchanged=exchanged), 200, 0)
+    found = memory.buckets(variables, workload, DeviceShare(exchanged=exchanged), PLAN)
     assert found[0] == expected
     assert (found[1:].min() < expected < found[1:].max()) == (exchanged in DIVIDED and expected > 0)
 
@@ -219,6 +219,6 @@ def test_every_number_is_within_its_interval_and_has_a_source() -> None:
     assert all(each.low <= each.mid <= each.high and each.source for each in ranges)
     assert all(stated.source for stated in numbers.update.values())
     for each in ranges:
-        samples = memory.sample("x", each, 2000, 0)
+        samples = memory.sample("x", each, RunPlan("v100", draws=2000))
         assert samples[0] == each.mid
         assert each.low == each.high or np.mean((samples[1:] >= each.low) & (samples[1:] <= each.high)) > 0.85

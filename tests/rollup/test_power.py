@@ -113,9 +113,8 @@ def test_a_device_is_busy_for_no_longer_than_its_step(share: float, busy: float)
     prediction, nothing = predicted(), np.zeros(len(predicted().ops))
     step, limit = replayed(1.0, idle_s=0.0), Sourced(value=110.0, unit="W")
     concurrent = dataclasses.replace(step, running_s=share * step.step.total)
-    found = power.step_power(
-        prediction, concurrent, (nothing, nothing), make_device(), limit, C, RunPlan("toy", draws=1)
-    )
+    device = make_device().model_copy(update={"power_limit": limit})
+    found = power.step_power(prediction, concurrent, (nothing, nothing), device, C, RunPlan("toy", draws=1))
     assert found == pytest.approx(11.0 + 99.0 * C.busy * busy)
 
 
@@ -175,8 +174,11 @@ def test_an_uncertain_limit_is_that_of_all_power() -> None:
     limits = [Sourced(value=110.0, unit="W", relative_uncertainty=u) for u in (None, 0.4)]
     plan, step = RunPlan("toy", draws=1), replayed(1.0, idle_s=0.0)
     certain, uncertain = (
-        power.step_power(prediction, step, (nothing, nothing), make_device(), limit, C, plan) for limit in limits
+        power.step_power(prediction, step, (nothing, nothing), device, C, plan)
+        for device in (make_device().model_copy(update={"power_limit": limit}) for limit in limits)
     )
+    assert certain is not None
+    assert uncertain is not None
     drawn_w = draw_sourced("toy.power_limit", limits[1], plan.draws, plan.seed)
     assert drawn_w[0] == 110.0 != drawn_w[1]
     assert uncertain / certain == pytest.approx(drawn_w / 110.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from estimator.rollup import fom, presets
-from estimator.rollup.fom import Definition, of_preset
+from estimator.rollup.fom import Definition
 
 DAY_S = 86400.0
 NAMES = ("candle", "ssi", "ssni", "ssp", "spec", "jupiter", "mlperf-hpc", "coral-2")
@@ -17,7 +17,9 @@ def column(*values: float) -> np.ndarray:
 
 
 def figure(name: str, rates: np.ndarray, baseline: np.ndarray, *weights: float) -> float:
-    return float(fom.figure_of_merit(rates, baseline, np.array(weights or np.ones(len(rates))), of_preset(name))[0])
+    return float(
+        fom.figure_of_merit(rates, baseline, np.array(weights or np.ones(len(rates))), Definition(preset=name))[0]
+    )
 
 
 def per_day(*times_s: float) -> np.ndarray:
@@ -60,7 +62,7 @@ def test_spec_is_the_example_of_the_course() -> None:
 )
 def test_ssp_has_the_rates_per_node_of_hopper(tflop: float, time_s: float, printed: str) -> None:
     """Of one benchmark the mean is N × its rate: over N, what the page prints in TFLOP/s per node."""
-    nodes, of = 6384, of_preset("ssp")
+    nodes, of = 6384, Definition(preset="ssp")
     per_day_of_machine = per_day(time_s) * nodes / 2048
     ssp, unit = fom.own_mean(per_day_of_machine, np.array([tflop * 1e12]), np.ones(1), of)
     assert unit == "FLOP/s"
@@ -70,19 +72,19 @@ def test_ssp_has_the_rates_per_node_of_hopper(tflop: float, time_s: float, print
 def test_ssp_is_nodes_times_the_geometric_mean_of_rates_per_node() -> None:
     flop, times = np.array([1065e12, 3350e12]), column(92.4, 96.0)
     expected = 6384 * np.sqrt(np.prod(flop / (2048 * times.ravel())))
-    found, _ = fom.own_mean(DAY_S / times * 6384 / 2048, flop, np.ones(2), of_preset("ssp"))
+    found, _ = fom.own_mean(DAY_S / times * 6384 / 2048, flop, np.ones(2), Definition(preset="ssp"))
     assert found[0] == pytest.approx(expected)
 
 
 def test_ssp_without_operations_is_in_units_per_day() -> None:
-    found, unit = fom.own_mean(column(4, 9), None, np.ones(2), of_preset("ssp"))
+    found, unit = fom.own_mean(column(4, 9), None, np.ones(2), Definition(preset="ssp"))
     assert (found[0], unit) == (pytest.approx(6), "1/day")
 
 
 def test_jupiter_prints_the_time_of_a_hypothetical_job() -> None:
     """20,000,000 tokens at 36055.39 and at 60777.68 tokens/s, as printed in jubench-megatron-lm."""
     for tokens_per_s, printed in ((36055.39, "554.70"), (60777.68, "329.07")):
-        time_s, unit = fom.own_mean(column(DAY_S * tokens_per_s / 20e6), None, np.ones(1), of_preset("jupiter"))
+        time_s, unit = fom.own_mean(column(DAY_S * tokens_per_s / 20e6), None, np.ones(1), Definition(preset="jupiter"))
         assert (f"{time_s[0]:.2f}", unit) == (printed, "s")
 
 
@@ -117,14 +119,14 @@ def test_ssni_is_the_ratio_of_nodes_times_the_mean_of_speedups() -> None:
 
 def test_mlperf_counts_models_per_minute() -> None:
     """40 models side by side of 80 minutes each: one every two minutes."""
-    found, unit = fom.own_mean(per_day(80 * 60) * 40, None, np.ones(1), of_preset("mlperf-hpc"))
+    found, unit = fom.own_mean(per_day(80 * 60) * 40, None, np.ones(1), Definition(preset="mlperf-hpc"))
     assert (found[0], unit) == (pytest.approx(0.5), "1/min")
 
 
 def test_coral_2_has_no_weights() -> None:
-    definition = of_preset("coral-2")
+    definition = Definition(preset="coral-2")
     assert fom.effective_weights({"a": 3.0, "b": 1.0}, definition).tolist() == [1, 1]
-    assert fom.effective_weights({"a": 3.0, "b": 1.0}, of_preset("ssi")).tolist() == [3, 1]
+    assert fom.effective_weights({"a": 3.0, "b": 1.0}, Definition(preset="ssi")).tolist() == [3, 1]
     assert fom.effective_weights({"a": 3.0, "b": 1.0}, Definition(weights={"b": 7})).tolist() == [3, 7]
     assert figure("coral-2", column(2, 18), column(1, 1)) == pytest.approx(6)
 
@@ -154,5 +156,5 @@ def test_a_preset_may_have_a_threshold_and_another_of_its_levels() -> None:
         "geometric",
         "rates",
     )
-    assert of_preset("mlperf-hpc").level == "system"
-    assert str(of_preset("ssi")) == "geometric mean of the ratios"
+    assert Definition(preset="mlperf-hpc").level == "system"
+    assert str(Definition(preset="ssi")) == "geometric mean of the ratios"

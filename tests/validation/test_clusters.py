@@ -65,7 +65,3 @@ def test_larger_scales_are_judged_by_their_ratio_to_the_smallest(tmp_path: Path)
     assert row["linear"] == pytest.approx(1 / 3300)
     assert row["low_s"] < row["ours"] < row["high_s"]
     assert row["ours"] > row["linear"]  # smaller batches take longer by the sample
-
-
-def test_without_the_table_nothing_can_be_judged(tmp_path: Path) -> None:
-    assert clusters.obstacle(tmp_path) == "no scaling/mlperf.csv"

@@ -68,7 +68,3 @@ def test_the_family_of_a_device_is_not_seen(tmp_path: Path) -> None:
     collectives.judge(pd.concat([gpus(), gpus("l40s")]), mpi(tmp_path), method)
     assert {"l40s"} in seen
     assert {"a100-sxm4-80gb"} in seen
-
-
-def test_without_the_tables_nothing_can_be_judged(tmp_path: Path) -> None:
-    assert collectives.obstacle(tmp_path) == "no collectives/aiconfigurator.csv.gz"

@@ -75,7 +75,3 @@ def test_rows_are_judged_given_others_that_were_timed(steps: PublishedRows, monk
     assert given["ours"].min() > 3 * judged["megatron"]["ours"].max()
     assert (given["low_s"] < given["ours"]).all()
     assert "megatron-nodes-timed" not in judged  # its only row is timed
-
-
-def test_without_a_table_nothing_can_be_judged(tmp_path: Path) -> None:
-    assert language_models.obstacle(tmp_path) == "no scaling/llm_foundry.csv"

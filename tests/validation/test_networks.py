@@ -51,11 +51,6 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
         networks.read_rates(tmp_path)
 
 
-def test_a_folder_without_the_tables_cannot_be_judged(tmp_path: Path, folder: Path) -> None:
-    assert networks.obstacle(folder) == ""
-    assert networks.obstacle(tmp_path / "none").startswith("neither scaling/tf_benchmarks.csv nor")
-
-
 @pytest.mark.slow
 def test_each_row_is_predicted_without_its_family_and_its_measurements(
     folder: Path, monkeypatch: pytest.MonkeyPatch

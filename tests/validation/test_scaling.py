@@ -75,7 +75,3 @@ def test_a_timed_collective_gives_latency_and_rate(folder: Path) -> None:
 def test_the_shortest_half_ignores_a_tail() -> None:
     values = np.concatenate([np.linspace(0.03, 0.05, 60), np.linspace(0.05, 2.0, 40)])
     assert scaling._shorth(values) == pytest.approx(0.04, abs=0.005)
-
-
-def test_without_the_tables_nothing_can_be_judged(tmp_path: Path) -> None:
-    assert scaling.obstacle(tmp_path) == f"no {DDL}"

@@ -51,3 +51,15 @@ def test_possible_problems_are_judged_and_others_noted(folder: Path) -> None:
     result = validate.validate(folder, fitted_side_by_side)
     assert list(result.judged) == ["memory", "memory-kit"]
     assert "so gemm, gemm-kit, gemm-own cannot be judged" in str(result.notes)
+
+
+@pytest.mark.parametrize("data_set", validate.DATA_SETS, ids=lambda data_set: data_set.module.__name__)
+def test_a_data_set_lacks_its_tables_until_they_are_there(data_set: validate.DataSet, tmp_path: Path) -> None:
+    first, *others = data_set.module.FILES
+    assert data_set.obstacle(tmp_path) == (
+        f"neither {first} nor {others[0]}" if data_set.one_suffices else f"no {first}"
+    )
+    for name in [first] if data_set.one_suffices else [first, *others]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert data_set.obstacle(tmp_path) == ""

@@ -64,14 +64,12 @@ def test_a_cast_of_weights_is_no_operand() -> None:
     cast = replace(CAST, operands=(64, 64), result=64)
     ops = (PRODUCT, cast, PRODUCT)
     assert kept(*ops) == 2
-    assert (
-        backward_moments(ops, saved_tensors(ops), 4.0)[2][1] == 64 * 2
-    )  # its gradient; that of the weights counts else
+    assert backward_moments(ops, saved_tensors(ops))[2][1] == 64 * 2  # its gradient; that of the weights counts else
 
 
 def test_the_backward_pass_frees_tensors_and_makes_gradients() -> None:
     ops = (PRODUCT, RELU, PRODUCT)
-    activations, gradients, own = backward_moments(ops, saved_tensors(ops), 4.0)
+    activations, gradients, own = backward_moments(ops, saved_tensors(ops))
     assert activations.tolist() == [2 * 4 * S, 2 * 4 * S, 4 * S]
     assert gradients.tolist() == [4 * 64, 4 * 64, 2 * 4 * 64]
     assert own.tolist() == [2 * 4 * S] * 3
@@ -85,14 +83,14 @@ def test_a_block_that_runs_again_holds_its_own_tensors_meanwhile() -> None:
     dropout = ForwardOp("mask", (S,), FP32, S, "dropout", flags=4 * S)
     first = [replace(op, block=1) for op in (PRODUCT, dropout, RELU, PRODUCT)]
     second = [replace(op, block=2) for op in (NORM, PRODUCT, SILU)]
-    activations = backward_moments(ops := [*first, *second, PRODUCT], saved_tensors(ops), 4.0)[0] / (4 * S)
+    activations = backward_moments(ops := [*first, *second, PRODUCT], saved_tensors(ops))[0] / (4 * S)
     outside, inside = np.array([1, 1, 1, 1, 2, 2, 2, 3]), np.array([0, 1, 2, 2, 0, 1, 2, 0])
     assert activations[::-1].tolist() == (outside + inside).tolist()
 
 
 def test_what_a_block_reads_first_is_kept_though_its_op_keeps_nothing() -> None:
     ops = [PRODUCT, replace(ADD, block=1), replace(RELU, block=1), PRODUCT]
-    activations = backward_moments(ops, saved_tensors(ops), 4.0)[0] / (4 * S)
+    activations = backward_moments(ops, saved_tensors(ops))[0] / (4 * S)
     assert activations.tolist() == [3, 3, 2, 1]
 
 

@@ -6,11 +6,7 @@ from estimator.cli.options import Json, OutputFolder, StudyFile
 EXAMPLES = "Example: estimator report reports/candle-fom/study.yaml -o out"
 
 
-def report(
-    study: StudyFile,
-    output: OutputFolder = None,
-    as_json: Json = False,
-) -> None:
+def report(study: StudyFile, output: OutputFolder = None, as_json: Json = False) -> None:
     """Write a study's report: report.html and results.json.
 
     The report is one file that needs no network. For a published table, print the step that each time implies, and the

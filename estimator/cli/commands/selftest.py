@@ -13,10 +13,7 @@ Example: estimator selftest --quick
 Example: estimator selftest uno@0.2 my_model.py --setting 1xAVX2 --setting 2xAVX2 --repeats 8 -o selftest
 """
 WORKLOAD_HELP = "Shipped ones or files of yours; NAME@SCALE for a smaller size."
-Workloads = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="WORKLOAD…", help=WORKLOAD_HELP, **PROFILES),
-]
+Workloads = Annotated[list[str] | None, typer.Argument(metavar="WORKLOAD…", help=WORKLOAD_HELP, **PROFILES)]
 SETTING_HELP = "Threads, oneDNN's instructions and precision, such as 2xAVX2 or 1xAVX512_CORE_BF16-bf16; repeatable."
 Settings = Annotated[list[str] | None, typer.Option("--setting", metavar="SETTING", help=SETTING_HELP)]
 REPEATS_HELP = "Runs of each step: half to predict from, half as truth.  [default: 12, with --quick 4]"

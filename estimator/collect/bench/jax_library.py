@@ -61,10 +61,8 @@ class Jax(Library):
             grad_input = transpose(lambda x: forward(x, w), x)(dy) if conv.direction != "grad_weights" else ()
             return grad_input, transpose(lambda w: forward(x, w), w)(dy) if conv.direction != "grad_input" else ()
 
-        x, w = (
-            self.array((conv.n, conv.c, conv.h, conv.w), precision),
-            self.array((conv.k, conv.c // conv.groups, conv.r, conv.s), precision),
-        )
+        x = self.array((conv.n, conv.c, conv.h, conv.w), precision)
+        w = self.array((conv.k, conv.c // conv.groups, conv.r, conv.s), precision)
         return self.compiled(*((forward, x, w) if conv.direction == "forward" else (backward, x, w, forward(x, w))))
 
     def cast(self, precision: str, shape: Sequence[int]) -> Run:

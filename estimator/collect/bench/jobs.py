@@ -69,10 +69,8 @@ def _gemm(shape: Shape, op_class: str, precision: str) -> Job:
     batch, m, n, k = shape.number("batch", 1), shape.number("m"), shape.number("n"), shape.number("k")
     trans_a, trans_b = (shape.choice(name, "nt", "n") for name in ("trans_a", "trans_b"))
     batch_dimension = (batch,) if batch > 1 else ()
-    a, b = (
-        (*batch_dimension, *((k, m) if trans_a == "t" else (m, k))),
-        (*batch_dimension, *((n, k) if trans_b == "t" else (k, n))),
-    )
+    a = (*batch_dimension, *((k, m) if trans_a == "t" else (m, k)))
+    b = (*batch_dimension, *((n, k) if trans_b == "t" else (k, n)))
     columns = {"batch": batch, "m": m, "n": n, "k": k, "trans_a": trans_a, "trans_b": trans_b}
     reads, writes = (ITEMSIZE[precision] * batch * elements for elements in (m * k + k * n, m * n))
     run = functools.partial(_call, "gemm", precision, a, b, trans_a == "t", trans_b == "t")

@@ -17,7 +17,7 @@ from typing import Any
 
 from estimator.collect.bench.types import FaultError, Row
 
-CPUS, CGROUP = "/sys/devices/system/cpu", "/sys/fs/cgroup"
+CPUS, CGROUP, CPUINFO = "/sys/devices/system/cpu", "/sys/fs/cgroup", "/proc/cpuinfo"
 
 
 def keep_memory() -> None:
@@ -81,7 +81,7 @@ def read_lines(path: str, key: str = "") -> list[str]:
 
 def processor() -> str:
     """The processor's name."""
-    return next(filter(None, read_lines("/proc/cpuinfo", "model name")), platform.processor() or platform.machine())
+    return next(filter(None, read_lines(CPUINFO, "model name")), platform.processor() or platform.machine())
 
 
 def memory(key: str) -> float | None:
@@ -130,5 +130,5 @@ def current_clock(gpu: bool) -> str:
         return ", memory ".join(f"{mhz} MHz" for mhz in query_nvidia_smi("clocks.sm", "clocks.mem") if mhz)
     files = [f"{CPUS}/cpu{number}/cpufreq/scaling_cur_freq" for number in usable_processors()]
     mhz = [float(khz) / 1e3 for file in files for khz in read_lines(file)]
-    mhz = mhz or [float(cell) for cell in read_lines("/proc/cpuinfo", "cpu MHz")]
+    mhz = mhz or [float(cell) for cell in read_lines(CPUINFO, "cpu MHz")]
     return f"{statistics.median(mhz):.0f} MHz" if mhz else ""

@@ -123,11 +123,8 @@ class TensorFlow(Library):
         return functools.partial(self.module.linalg.matmul, x, y, trans_a, trans_b)
 
     def convolution(self, precision: str, conv: Conv) -> Run:
-        raw, image, kernel = (
-            self.module.raw_ops,
-            (conv.n, conv.h, conv.w, conv.c),
-            (conv.r, conv.s, conv.c // conv.groups, conv.k),
-        )
+        raw, image = self.module.raw_ops, (conv.n, conv.h, conv.w, conv.c)
+        kernel = (conv.r, conv.s, conv.c // conv.groups, conv.k)
         x, w = self.array(image, precision), self.array(kernel, precision)
         options: Row = {"strides": (1, *conv.stride, 1), "dilations": (1, *conv.dilation, 1), "padding": _padding(conv)}
         if options["padding"] == "EXPLICIT":

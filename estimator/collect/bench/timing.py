@@ -43,10 +43,8 @@ def quantile(samples: Sequence[float], share: float) -> float:
 def relative_error(samples: Sequence[float]) -> float:
     """Half width of the median's 95 % confidence interval (by order statistics) over the median."""
     ordered, middle, half_width = sorted(samples), len(samples) / 2, 0.98 * math.sqrt(len(samples))
-    low, high = (
-        ordered[max(0, math.floor(middle - half_width))],
-        ordered[min(len(samples), math.ceil(middle + half_width)) - 1],
-    )
+    low = ordered[max(0, math.floor(middle - half_width))]
+    high = ordered[min(len(samples), math.ceil(middle + half_width)) - 1]
     return (high - low) / 2 / quantile(ordered, 0.5)
 
 

@@ -67,10 +67,8 @@ class Torch(Library):
 
     def convolution(self, precision: str, conv: Conv) -> Run:
         aten = self.module.ops.aten
-        x, w = (
-            self.array((conv.n, conv.c, conv.h, conv.w), precision),
-            self.array((conv.k, conv.c // conv.groups, conv.r, conv.s), precision),
-        )
+        x = self.array((conv.n, conv.c, conv.h, conv.w), precision)
+        w = self.array((conv.k, conv.c // conv.groups, conv.r, conv.s), precision)
         options = (conv.stride, conv.pad, conv.dilation, False, [0, 0], conv.groups)
         if conv.direction == "forward":
             return lambda: aten.convolution(x, w, None, *options)

@@ -16,8 +16,4 @@ def _adam(p: Any, g: Any, m: Any, v: Any) -> Any:
     return p - 1e-3 * m / (abs(v) ** 0.5 + 1e-4), m, v
 
 
-FORMULAS: dict[str, Callable[..., Any]] = {
-    "triad": lambda x, y: x + 3.0 * y,
-    "sgd_momentum": _momentum,
-    "adam": _adam,
-}
+FORMULAS: dict[str, Callable[..., Any]] = {"triad": lambda x, y: x + 3.0 * y, "sgd_momentum": _momentum, "adam": _adam}

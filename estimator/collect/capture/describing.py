@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from estimator import __version__
+from estimator.collect.bench.machine import processor
 from estimator.collect.capture import machine, tensorflow_import
 from estimator.collect.capture.plan import Plan
 from estimator.collect.capture.scale import MEANING
@@ -73,7 +74,7 @@ def provenance(user_script: Script, run: Training, watch: Watch, how: str, plan:
     low, mid, high, profiled = (units.write(float(seconds), "s", 4) for seconds in times_s)
     return {
         "device": machine.device(),
-        "processor": machine.processor(),
+        "processor": processor(),
         "threads": machine.threads(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "batch_size": run.batch_size,

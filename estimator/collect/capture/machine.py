@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import os
-import platform
-from pathlib import Path
 
+from estimator.collect.bench.machine import processor, usable_processors
 from estimator.collect.capture import tensorflow_import
-
-CPUINFO = Path("/proc/cpuinfo")
-
-
-def processor() -> str:
-    """The processor's name."""
-    lines = CPUINFO.read_text("utf-8", "replace").splitlines() if CPUINFO.is_file() else []
-    named = [value.strip() for key, _, value in (line.partition(":") for line in lines) if key.strip() == "model name"]
-    return next(filter(None, named), platform.processor() or platform.machine())
 
 
 def accelerators() -> list[str]:
@@ -33,12 +23,8 @@ def device() -> str:
 def threads() -> int:
     """The threads that one op may use on the processor."""
     stated = tensorflow_import.import_tensorflow().config.threading.get_intra_op_parallelism_threads()
-    return stated or _parse_count(os.environ.get("TF_NUM_INTRAOP_THREADS", "")) or _usable_processors()
+    return stated or _parse_count(os.environ.get("TF_NUM_INTRAOP_THREADS", "")) or len(usable_processors())
 
 
 def _parse_count(text: str) -> int:
     return int(text) if text.isdecimal() else 0
-
-
-def _usable_processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

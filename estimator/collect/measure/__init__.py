@@ -38,9 +38,7 @@ WIDE_SPREAD = 0.5  # spread of a row beyond which other processes disturbed it
 BUSY = 0.3  # load per thread beyond which the machine is busy
 DISTURBED_SHARE = 0.2  # share of the samples beyond which the machine is busy
 NAME = re.compile(r"\w[\w.+-]*")  # of a device
-OWN_FILES = re.compile(
-    r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*"
-)  # files in NAME.partial, also temporary ones
+OWN_FILES = re.compile(r"\.?(shapes\.csv|measurements\.csv|provenance\.json).*")  # in NAME.partial, also temporary
 
 
 @dataclass(frozen=True)

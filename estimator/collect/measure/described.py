@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -66,31 +66,10 @@ def device_file(
     name: str, best_rows: Mapping[str, Any], provenance: Mapping[str, Any], command: str, notes: Sequence[str] = ()
 ) -> str:
     """The text of the device file."""
-    machine, measured_rates = provenance["device"], rates(best_rows)
+    measured_rates, machine = rates(best_rows), provenance["device"]
     source = f"{command}, {provenance['date']}, on {machine['name']} with {provenance['library']}"
     source += f", {provenance['threads']} threads" if not provenance["gpu"] else ""
-    peaks_flop_per_s = measured_rates["peak_flop_per_s"]
-    ratios_to_fp32 = {
-        precision: rate / peaks_flop_per_s.get("fp32", rate) for precision, rate in peaks_flop_per_s.items()
-    }
-    with_path = {
-        precision: best_rows["peak"][precision]
-        for precision, ratio in ratios_to_fp32.items()
-        if ratio >= MIN_RATIO.get(precision, 1.0)
-    }
-    on_tensor_units = {
-        precision
-        for precision in with_path
-        if provenance["gpu"] and ratios_to_fp32[precision] > TENSOR_RATIO.get(precision, DEFAULT_TENSOR_RATIO)
-    }
-    values = {
-        precision: _measured_value(peaks_flop_per_s[precision], "FLOP/s", row, source)
-        for precision, row in with_path.items()
-    }
-    peaks = {
-        precision: _peak(row, "tensor" if precision in on_tensor_units else "vector", provenance, values[precision])
-        for precision, row in with_path.items()
-    }
+    peaks = dict(_peaks(best_rows["peak"], measured_rates["peak_flop_per_s"], provenance, source))
     data: dict[str, Any] = {"name": name}
     if not peaks or measured_rates["memory_bandwidth_b_per_s"] is None:
         data["specifications"] = "incomplete"
@@ -104,16 +83,24 @@ def device_file(
     data |= _cache(provenance, source)
     data |= _machine_fields(machine, bool(provenance["gpu"]), f"the machine's own account, {provenance['date']}")
     data["source"] = f"{command} on {provenance['date']}: {provenance['processor']}, {provenance['system']}"
-    without_path = [precision for precision in best_rows["peak"] if precision not in with_path]
+    without_path = [precision for precision in best_rows["peak"] if precision not in peaks]
     data["notes"] = [NOTE, *([f"{', '.join(without_path)}: {NO_PATH}"] if without_path else []), *notes]
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _peak(row: Any, path: str, provenance: Mapping[str, Any], value: dict[str, Any]) -> dict[str, Any]:
-    value = {"value": value.pop("value"), "path": path, **value}
-    accumulate = {"accumulate": row["accumulate"]} if isinstance(row["accumulate"], str) else {}
+def _peaks(
+    best_rows: Mapping[str, Any], rates: Mapping[str, float], provenance: Mapping[str, Any], source: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the peak of each precision that has a path of its own, by its ratio to fp32."""
     clock = provenance["clock"].partition(",")[0]
-    return {**value, **accumulate, **({"clock": clock} if clock else {})}
+    for precision, rate in rates.items():
+        row, ratio = best_rows[precision], rate / rates.get("fp32", rate)
+        if ratio >= MIN_RATIO.get(precision, 1.0):
+            on_tensor_units = provenance["gpu"] and ratio > TENSOR_RATIO.get(precision, DEFAULT_TENSOR_RATIO)
+            value = _measured_value(rate, "FLOP/s", row, source)
+            peak = {"value": value.pop("value"), "path": "tensor" if on_tensor_units else "vector", **value}
+            peak |= {"accumulate": row["accumulate"]} if isinstance(row["accumulate"], str) else {}
+            yield precision, peak | ({"clock": clock} if clock else {})
 
 
 def _cache(provenance: Mapping[str, Any], source: str) -> dict[str, Any]:

@@ -162,12 +162,10 @@ def _known_device(rows: pd.DataFrame, declared: Declared, result: Imported, path
     Raises EstimatorError for rows of several devices, and where only some rows name one.
     """
     result.nameless |= not declared.device and bool(rows["device"].isna().any())
-    declared_names = (
-        {name.lower() for name in (declared.device.name, *declared.device.aliases)} if declared.device else set()
-    )
-    for name in (*([declared.device.name] if declared.device else []), *rows["device"].dropna().unique()):
+    device = declared.device
+    for name in (*([device.name] if device else []), *rows["device"].dropna().unique()):
         if name not in result.devices:
-            result.devices[name] = declared.device if name.lower() in declared_names else source_device(name)
+            result.devices[name] = device if device and device.is_called(name) else source_device(name)
     distinct = result.names()
     if len(distinct) > 1:
         raise EstimatorError(

@@ -98,8 +98,7 @@ def memory_type(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
         if not limits[0] <= value <= limits[1]:
             low, shown, high = (units.show(v, unit, 3) for v in (limits[0], value, limits[1]))
             yield Finding(
-                f"{' / '.join(fields)} is {shown}; expected {low} to {high} of {name} ({memory.why}); mend it",
-                fields,
+                f"{' / '.join(fields)} is {shown}; expected {low} to {high} of {name} ({memory.why}); mend it", fields
             )
     yield from _channels(spec)
 

@@ -7,17 +7,9 @@ from estimator.devices.lints.finding import Catalogue, Finding, Findings, near
 from estimator.devices.specs.values import sourced_values
 
 SAME_TOLERANCE, FACTOR_TOLERANCE = 0.01, 0.02
-SIMILARITY_FIELDS = (
-    "peak.",
-    "memory_bandwidth",
-    "compute_units",
-)  # the more are equal, the more similar are two devices
-CHECKED_FIELDS = (
-    "peak.",
-    "memory_bandwidth",
-    "link.per_direction",
-    "link.total",
-)  # not capacity, cache and units: these do double
+SIMILARITY_FIELDS = ("peak.", "memory_bandwidth", "compute_units")  # the more are equal, the more similar are devices
+# not capacity, cache and units: these do double
+CHECKED_FIELDS = ("peak.", "memory_bandwidth", "link.per_direction", "link.total")
 FACTORS = {2.0: "twice", 0.5: "half"}
 
 

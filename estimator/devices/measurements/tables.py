@@ -159,8 +159,7 @@ def _limited_frames(path: Path) -> Iterator[pd.DataFrame]:
 
 
 def _refuse_other_devices(rows: pd.DataFrame, device: DeviceSpec, path: Path) -> None:
-    names = {name.lower() for name in (device.name, *device.aliases)}
-    other_devices = {name for name in rows["device"].dropna() if name.lower() not in names}
+    other_devices = [name for name in rows["device"].dropna().unique() if not device.is_called(name)]
     if other_devices:
         raise EstimatorError(
             f"{path}: holds rows of device '{min(other_devices)}'; expected '{device.name}', so keep one file per "

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.resources import as_file, files
+from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -61,7 +62,7 @@ class StepFactorCoefficients(File):
 
 
 class Coefficients(File):
-    """All of them, one file each."""
+    """All of them, each in the file of its name."""
 
     gemm: GemmCoefficients
     convolution: ConvolutionCoefficients
@@ -95,14 +96,5 @@ def replaced(coefficients: Coefficients) -> Iterator[None]:
 @cache
 def _read() -> Coefficients:
     with as_file(files(__name__)) as folder:
-        return Coefficients(
-            gemm=check(GemmCoefficients, read_yaml(folder / "gemm.yaml")),
-            convolution=check(ConvolutionCoefficients, read_yaml(folder / "convolution.yaml")),
-            memory_bound=check(MemoryBoundCoefficients, read_yaml(folder / "memory_bound.yaml")),
-            collectives=check(CollectiveCoefficients, read_yaml(folder / "collectives.yaml")),
-            launches=check(LaunchCoefficients, read_yaml(folder / "launches.yaml")),
-            links=check(LinkCoefficients, read_yaml(folder / "links.yaml")),
-            step_factor=check(StepFactorCoefficients, read_yaml(folder / "step_factor.yaml")),
-            kernel_priors=check(KernelPriors, read_yaml(folder / "kernel_priors.yaml")),
-            power=check(PowerCoefficients, read_yaml(folder / "power.yaml")),
-        )
+        kinds: dict[str, Any] = {name: field.annotation for name, field in Coefficients.model_fields.items()}
+        return Coefficients(**{name: check(kind, read_yaml(folder / f"{name}.yaml")) for name, kind in kinds.items()})

@@ -64,7 +64,7 @@ LEAST_UNNAMED = 0.02  # share of the ops' time in unnamed kernels, above which a
 
 def recognises(head: bytes) -> bool:
     """Whether the content is JSON with keys that only Kineto writes."""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and bool(KNOWN_HEAD.search(head))
+    return chrome_trace.begins_with(head, KNOWN_HEAD)
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from estimator.core.number_formats import known_format
+from estimator.core.table import LARGEST_WHOLE
 
-LARGEST = 2**53
 NO_TENSORS = ("Scalar", "ScalarList", "")
 
 
@@ -132,7 +132,7 @@ def read_sizes(text: bytes) -> list[list[tuple[int, ...]]]:
 
 
 def _size(value: Any) -> int:
-    return value if type(value) is int and 0 <= value <= LARGEST else -1
+    return value if type(value) is int and 0 <= value <= LARGEST_WHOLE else -1
 
 
 @lru_cache(maxsize=1 << 14)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from estimator.core.number_formats import known_format
+from estimator.core.table import LARGEST_WHOLE
 from estimator.core.types import ITEMSIZE, Flags, Integers
 from estimator.profiles.columns import UNKNOWN, Columns
-from estimator.profiles.kineto.arguments import LARGEST, read_list, read_sizes, read_text
+from estimator.profiles.kineto.arguments import read_list, read_sizes, read_text
 
 if TYPE_CHECKING:
     from estimator.profiles.kineto.launches import Launches
@@ -47,7 +48,7 @@ class Message(NamedTuple):
     def bytes(self) -> int:
         """The whole message [B]: what a rank reduces or sends, or has gathered at last; 0 where unknown."""
         itemsize = ITEMSIZE.get(self.precision or "") or INTEGER_BYTES.get(self.format.lower(), 0)
-        return min(math.ceil(max(self.given, self.got) * itemsize), LARGEST)
+        return min(math.ceil(max(self.given, self.got) * itemsize), LARGEST_WHOLE)
 
     @property
     def precision(self) -> str | None:
@@ -97,7 +98,7 @@ def annotated_message(event: Any) -> Message | None:
     readable = all(size >= 0 for tensor in tensors for size in tensor)
     given = sum(math.prod(tensor) for tensor in tensors if tensor) if readable else 0
     first = next((name for name in types if isinstance(name, str) and name), "")
-    return Message(event.name.removeprefix(LIBRARY), min(given, LARGEST), format=first)
+    return Message(event.name.removeprefix(LIBRARY), min(given, LARGEST_WHOLE), format=first)
 
 
 def messages_of_events(trace: Trace, launches: Launches) -> Integers:
@@ -134,7 +135,7 @@ def _gathered(message: Message, world: int) -> Message:
     """The message with what a rank gets: what all give, where the trace states only what one gives."""
     if message.got or not GATHERS.search(message.collective):
         return message
-    return message._replace(got=min(message.given * (message.ranks or world), LARGEST))
+    return message._replace(got=min(message.given * (message.ranks or world), LARGEST_WHOLE))
 
 
 def _around(records: Columns, lane: Integers, time: Integers) -> Integers:
@@ -150,7 +151,7 @@ def _around(records: Columns, lane: Integers, time: Integers) -> Integers:
     return found
 
 
-def _number(text: Any, most: int = LARGEST) -> int:
+def _number(text: Any, most: int = LARGEST_WHOLE) -> int:
     """A whole number of an event's arguments, written as number or text; 0 where it is none."""
     digits = bytes(text).strip(b'"')
     return number if digits.isdigit() and len(digits) < 20 and (number := int(digits)) <= most else 0

@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 
 from estimator.core.number_formats import known_format
+from estimator.core.table import LARGEST_WHOLE
 from estimator.profiles.kineto.arguments import (
-    LARGEST,
     NO_TENSORS,
     Call,
     Work,
@@ -71,7 +71,7 @@ def describe(call: Call) -> tuple[Work, ...]:
 def largest(dims: bytes) -> int:
     """Elements of a call's largest operand; 0 where it has none or the trace has no shapes."""
     sizes = (math.prod(tensor) for argument in read_sizes(dims) for tensor in argument)
-    return min(max(sizes, default=0), LARGEST)
+    return min(max(sizes, default=0), LARGEST_WHOLE)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from estimator.core.number_formats import WIDE
 from estimator.core.parallel import WHOLE, End, Split
 from estimator.core.schema import OPS
 from estimator.profiles.layers import blocks
@@ -21,7 +22,6 @@ from estimator.profiles.layers.model import AGAIN, Layers
 from estimator.profiles.layers.nodes import Node, Renamed, Row, Shape, Tensor, elements, parameter
 from estimator.profiles.layers.parameters import of_block, outside_blocks
 
-WIDE = "fp32"  # the format of parameters, their gradients, and the optimizer's states
 UNSCALE = "aten::_amp_foreach_non_finite_check_and_unscale_"
 Parts = Sequence[tuple[int | None, Sequence[Node]]]  # the ops of each block, and of what is outside blocks (None)
 UPDATES = {  # ops of each optimizer's update, and the lists of parameters that each of them holds

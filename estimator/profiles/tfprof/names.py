@@ -17,6 +17,12 @@ from estimator.profiles.frameworks import TENSORFLOW, with_framework
 
 GPU = re.compile(r"(?i)gpu:(\d+)(?:/(stream:\w+|memcpy))?")
 NUMBERED = r"_\d+$"
+LAUNCHES_LEFT_OUT = "the host's time of launching kernels is left out: it overlaps with them"
+NO_STREAM = "{device} has no stream beside it: its times may be those of launching kernels alone"
+ROOT = "_TFProfRoot"  # of tfprof's trees
+SECONDS = {"us": 1e-6, "ms": 1e-3, "sec": 1.0}  # as tfprof writes times, bytes and counts
+BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+COUNT = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
 TYPES_FROM_NAMES = "op types are the last parts of the names, because this view has no types"
 
 

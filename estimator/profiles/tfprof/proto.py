@@ -183,7 +183,7 @@ def _launch_warnings(profile: Any, step_count: int) -> Iterator[str]:
     bare = {device for exec_ in execs if not exec_.accelerator_execs for device in exec_.cpu_execs}
     on_gpu = sorted(device for device in bare if names.is_launch_device(device))
     if on_gpu and not launch_us:
-        yield f"{on_gpu[0]} has no stream beside it: its times may be those of launching kernels alone"
+        yield names.NO_STREAM.format(device=on_gpu[0])
 
 
 def _total_us(execs: Iterable[Any]) -> int:

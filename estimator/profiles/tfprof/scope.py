@@ -16,20 +16,20 @@ from estimator.profiles import canonical, phases
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.modes import UNLISTED
 from estimator.profiles.tfprof import names
+from estimator.profiles.tfprof.names import BYTES, COUNT, ROOT, SECONDS
 
 FORMAT = "tfprof text (scope view, graph view)"
 VIEWS = False
 
-ROOT = "_TFProfRoot"
 HEADER = "node name |"
 ADVICE = re.compile(r"\s*checkers \{")
 CODE = re.compile(r"\.py:\d+:|^code: ")
 NODE = re.compile(r"^\s*(?P<op>\S.*?) \((?P<values>[^()]*)\)\s*$")
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([A-Za-z]*)")
 COLUMNS = {
-    "total execution time": ("time_s", {"us": 1e-6, "ms": 1e-3, "sec": 1.0}),
-    "requested bytes": ("reported_bytes", {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}),
-    "# float_ops": ("reported_flop", {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}),
+    "total execution time": ("time_s", SECONDS),
+    "requested bytes": ("reported_bytes", BYTES),
+    "# float_ops": ("reported_flop", COUNT),
 }
 NO_SHAPES = "this view has no shapes: matrix products stay unknown unless graph.csv beside it has them"
 LISTED = 0.99  # least share of the root's time for which the lines count as complete

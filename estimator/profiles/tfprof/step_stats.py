@@ -127,9 +127,9 @@ class _Step:
         """Yield warnings about times of launching kernels."""
         bare = {event.device for event in self.counted if names.is_launch_device(event.device)}
         if bare:
-            yield f"{min(bare)} has no stream beside it: its times may be those of launching kernels alone"
+            yield names.NO_STREAM.format(device=min(bare))
         elif len(self.counted) < len(self.events):
-            yield "the host's time of launching kernels is left out: it overlaps with them"
+            yield names.LAUNCHES_LEFT_OUT
 
     def _row(self, op: str, ran: Sequence[Event], runs: Sequence[Event]) -> dict[str, object]:
         longest = max(ran, key=lambda event: event.duration)

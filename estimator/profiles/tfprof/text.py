@@ -18,13 +18,11 @@ from estimator.profiles import canonical, phases
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.modes import UNLISTED
 from estimator.profiles.tfprof import fused, names
+from estimator.profiles.tfprof.names import BYTES, COUNT, SECONDS
 
 FORMAT = "tfprof text (op view, input shapes)"
 VIEWS = True
 
-SECONDS = {"us": 1e-6, "ms": 1e-3, "sec": 1.0}
-BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-COUNT = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
 TIME = re.compile(r"(-?\d+(?:\.\d+)?)(us|ms|sec)\b(?:\s*\((\d+(?:\.\d+)?)%,\s*(\d+(?:\.\d+)?)%\))?")
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?B)\b")
 OP_LINE = re.compile(r"^([A-Za-z_][\w.:/]*)\s+(?=[-\d])")

@@ -23,6 +23,7 @@ from estimator.profiles import canonical, chrome_trace, events, graph, phases
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.modes import UNLISTED
 from estimator.profiles.tfprof import names
+from estimator.profiles.tfprof.names import ROOT
 
 FORMAT = "TensorFlow timeline (Chrome trace)"
 VIEWS = False
@@ -32,7 +33,6 @@ SCOPE, CODE = re.compile(r"Scope:\d{1,9}"), re.compile(r"\.py:\d+:")
 OP_TYPE = re.compile(r"_?[A-Z][A-Za-z0-9]*|unknown")  # TensorFlow's rule for op types; kernels' names differ
 LONGEST = 10**12  # of a trace [us]; int64 holds its picoseconds
 KIND = ["op", "op_type", "kernel", "place"]  # events with equal values are summed
-ROOT = "_TFProfRoot"
 NO_SHAPES = "a timeline has no shapes: matrix products stay unknown unless graph.csv beside it has them"
 
 
@@ -84,7 +84,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     )
     ops = phases.fill(canonical.to_ops(ops.drop(columns="place"), where))
     start, end = min(event.start for event in op_events), max(event.start + event.duration for event in op_events)
-    launch_warnings = ("the host's time of launching kernels is left out: it overlaps with them",)
+    launch_warnings = (names.LAUNCHES_LEFT_OUT,)
     return Profile(
         ops=ops,
         workload=names.as_profiled(workload, ops),
@@ -92,11 +92,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
         format="TensorFlow timeline",
         wall_step_s=(end - start) / 1e6,
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(
-            NO_SHAPES,
-            *(launch_warnings if len(ran) < len(op_events) else ()),
-            *events.crossing_warnings(tally),
-        ),
+        warnings=(NO_SHAPES, *(launch_warnings if len(ran) < len(op_events) else ()), *events.crossing_warnings(tally)),
     )
 
 

@@ -30,9 +30,7 @@ STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
 
 PROGRAMS, DEVICE = "/host:metadata", "/device:"
 PROGRAM_ID = "program_id"  # stat of an op, and of a program
-BESIDE = re.compile(
-    r"SparseCore|:CUSTOM:Megascale"
-)  # planes of a core's helpers and of the network, which are no ranks
+BESIDE = re.compile(r"SparseCore|:CUSTOM:Megascale")  # planes of a core's helpers and of the network: no ranks
 CUSTOM = ":CUSTOM:"  # in the names of planes of plugins: of an accelerator, or of what lies beside one
 STREAM = "Stream"  # how the lines of a GPU's streams begin
 XLA_LINE = "XLA Ops"  # the ops of accelerators other than GPUs, where it only repeats the streams

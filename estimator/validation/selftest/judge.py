@@ -23,11 +23,8 @@ COLUMNS = (
     "workload", "source", "target", "source_s", "source_spread", "predicted_s", "low_s", "high_s", "measured_s",
     "error", "noise", "error_if_unchanged", "error_by_peaks",
 )  # fmt: skip
-TARGET_ERROR, NOISE_FACTOR, MAX_ERROR = (
-    0.10,
-    1.5,
-    0.25,
-)  # limit of the median error, or so many noise floors; limit of the worst
+TARGET_ERROR, NOISE_FACTOR = 0.10, 1.5  # limit of the median error, or so many noise floors where these are more
+MAX_ERROR = 0.25  # limit of the worst
 
 
 def judge(folder: Folder, workloads: Sequence[Workload], settings: Sequence[Setting]) -> pd.DataFrame:

@@ -29,7 +29,7 @@ from estimator.collect.capture.watch import INTERVAL
 from estimator.core import csv_files, files, units
 from estimator.core.errors import EstimatorError, within
 from estimator.core.processes import ended_when_interrupted
-from estimator.core.schema import Column, Table
+from estimator.core.table import Column, Table
 from estimator.core.types import Floats
 from estimator.validation.selftest import tables, worker
 from estimator.validation.selftest.folder import Folder

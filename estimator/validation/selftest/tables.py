@@ -144,19 +144,13 @@ def _merge_rows(rows: pd.DataFrame) -> pd.DataFrame:
 def _merge_devices(tables: Sequence[Path], precision: str) -> dict[str, Any]:
     """The device file with the highest peak in a precision; other peaks are the highest of all files."""
     paths = [table.with_suffix(".yaml") for table in tables]
-    devices, texts = (
-        [load_device(str(path)) for path in paths],
-        [yaml.safe_load(files.read_text(precision_name)) for precision_name in paths],
-    )
+    devices = [load_device(str(path)) for path in paths]
+    contents = [yaml.safe_load(files.read_text(path)) for path in paths]
     best = {
-        str(precision_name): int(np.nanargmax([highest_rate(device, precision_name) for device in devices]))
-        for device in devices
-        for precision_name in device.peak
+        str(each): int(np.nanargmax([highest_rate(device, each) for device in devices]))
+        for each in dict.fromkeys(name for device in devices for name in device.peak)
     }
-    return {
-        **texts[best[precision]],
-        "peak": {precision_name: texts[index]["peak"][precision_name] for precision_name, index in best.items()},
-    }
+    return {**contents[best[precision]], "peak": {each: contents[place]["peak"][each] for each, place in best.items()}}
 
 
 def write_known_rows(folder: Folder, settings: Sequence[Setting]) -> None:

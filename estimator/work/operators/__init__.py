@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from estimator.core.operators import class_of
-from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, on_processor
+from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, has_attribute, on_processor
 from estimator.work.operators import libraries, profilers, tensorflow, torch, xla
 from estimator.work.operators.rule import Rule, compiled
 
@@ -35,8 +35,8 @@ FAMILIES = (  # in this order
 ROOTS = ("fused_elementwise",)  # fusions, whose kernel is the root op
 RUN_AS_PRODUCTS = (("convolution", "gemm"), ("attention", "gemm"))  # classes of an op type, and of its kernel
 COPIES = ("memcpy", "memset")  # their bytes are reported by profilers
-DISPATCH = re.compile(r"(?:^|;)dispatch=1(?:;|$)")  # a wrapper: an op inside it did the work and has its own row
-ACROSS_LINK = re.compile(r"(?:^|;)memory=host(?:;|$)")  # a copy from or to the host's memory, or the wait for it
+DISPATCH = "dispatch=1"  # attribute of a wrapper: an op inside it did the work and has its own row
+ACROSS_LINK = "memory=host"  # attribute of a copy from or to the host's memory, or of the wait for it
 RECURRENT = re.compile(r"(?i)(aten::)?\w*(rnn|lstm|gru)\w*")
 TRAINING_ONLY = (  # names and scopes of forward ops that inference does not run
     r"(?i)(^|.*[/:_])"
@@ -101,8 +101,8 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
         for kernel, op_type, on_device in zip(kernels, types, ran_kernel(ops), strict=True)
     ]
     names = pd.Series(found, index=ops.index, dtype="string[python]")
-    for pattern, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
-        names = names.mask(ops["attributes"].str.contains(pattern).fillna(False).astype(bool), operator)
+    for attribute, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
+        names = names.mask(has_attribute(ops, attribute), operator)
     return names
 
 

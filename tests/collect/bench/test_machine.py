@@ -20,6 +20,14 @@ from estimator.collect.bench.machine import (
 from estimator.collect.bench.types import FaultError
 
 
+def test_the_processor_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cpuinfo").write_text("vendor_id\t: V\nmodel name\t: \nmodel name\t: A Processor @ 2 GHz\n")
+    monkeypatch.setattr(machine, "CPUINFO", str(tmp_path / "cpuinfo"))
+    assert machine.processor() == "A Processor @ 2 GHz"
+    monkeypatch.setattr(machine, "CPUINFO", str(tmp_path / "missing"))
+    assert machine.processor()
+
+
 def test_each_core_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "usable_processors", lambda: [0, 1, 2, 3])
     assert cores(str(tmp_path)) == [0, 1, 2, 3]

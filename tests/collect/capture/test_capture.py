@@ -15,7 +15,6 @@ from estimator.collect import capture
 from estimator.collect.capture import (
     Plan,
     describing,
-    machine,
     scaled,
     script,
     synthetic_data,
@@ -259,14 +258,6 @@ def test_a_provenance_is_read_as_it_was_written(tmp_path: Path) -> None:
     )
     found = yaml_files.check(Provenance, yaml_files.read_yaml(path))
     assert (found.date, found.wall_step, found.device, found.warmup) == ("2026-11-21", 1.234, None, 0)
-
-
-def test_the_processor_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cpuinfo").write_text("vendor_id\t: V\nmodel name\t: \nmodel name\t: A Processor @ 2 GHz\n")
-    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
-    assert machine.processor() == "A Processor @ 2 GHz"
-    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "missing")
-    assert machine.processor()
 
 
 def test_output_of_the_users_file_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:

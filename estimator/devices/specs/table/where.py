@@ -18,11 +18,7 @@ EXAMPLES = "'memory_bandwidth >= 2 TB/s', 'vendor = NVIDIA', 'name ~ h100' or 'b
 EQUALITIES: dict[str, Callable[[Any, Any], bool]] = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
 NUMBER_SIGNS = {**EQUALITIES, ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 TEXT_SIGNS = {**EQUALITIES, "~": operator.contains, "!~": lambda text, part: part not in text}
-STATE_WORDS = {
-    UNSUPPORTED: UNSUPPORTED,
-    "none": UNSUPPORTED,
-    "unknown": None,
-}  # words of a condition for a missing number
+STATE_WORDS = {UNSUPPORTED: UNSUPPORTED, "none": UNSUPPORTED, "unknown": None}  # of conditions for a missing number
 
 
 def condition(layout: Layout, text: str) -> Condition:
