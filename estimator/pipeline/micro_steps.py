@@ -217,12 +217,12 @@ class MicroBatches:
         return np.asarray(often * among_copies_s + count * inside_s + between_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
-        """Both passes by where they stand, as their ops' times."""
+        """Both passes by where they stand, as their ops' times; casts of all weights stand everywhere."""
         ops, samples = self.alone.predicted.work.work, self.alone.passes[0].samples
-        updating = updates(ops).to_numpy(dtype=bool)
-        inside = ops["block"].notna().to_numpy(dtype=bool) & ~updating
-        before = ops["op"].str.contains(f"{EMBEDDINGS}/", regex=False).to_numpy(dtype=bool) & ~inside & ~updating
-        behind = ~updating & ~inside & ~before
+        passing = ~updates(ops).to_numpy(dtype=bool) & ops["op"].str.contains("/", regex=False).to_numpy(dtype=bool)
+        inside = ops["block"].notna().to_numpy(dtype=bool) & passing
+        before = ops["op"].str.contains(f"{EMBEDDINGS}/", regex=False).to_numpy(dtype=bool) & ~inside & passing
+        behind = passing & ~inside & ~before
         before_s, inside_s, behind_s = (samples[:, rows].sum(axis=1) for rows in (before, inside, behind))
         share = passes_s / (before_s + inside_s + behind_s)
         return MicroStep(share * before_s, share * inside_s, share * behind_s, update_s)

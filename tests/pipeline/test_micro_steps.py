@@ -35,11 +35,11 @@ precision: bf16
 
 @cache
 def on_machine(
-    split: Split, batch: int, workload: str = "bert-large", host: Host = "none"
+    split: Split, batch: int, workload: str = "bert-large", host: Host = "none", precision: str | None = None
 ) -> tuple[PredictedStep, StepTime]:
     """The step of one micro-batch on one device of a machine; BERT's, without a host."""
     profile = divided(read_profile(workload), split)
-    step = predict_step(profile, RunPlan("a100-sxm4-80gb", batch=batch, draws=10, host=host))
+    step = predict_step(profile, RunPlan("a100-sxm4-80gb", batch=batch, draws=10, host=host, precision=precision))
     device = step.target.device.model_copy(update={"network": NETWORK})
     target = dataclasses.replace(step.target, device=device)
     step = dataclasses.replace(step, devices=step.devices._replace(target=target))
@@ -205,6 +205,16 @@ def test_stages_compute_their_share() -> None:
     whole_s = total_s(Split(micro_batch=4), 1, 64)
     assert float((found.total - found.communication_exposed)[0]) == pytest.approx(whole_s / 4)
     assert np.isclose(sum(part[0] for part in found.parts().values()), found.total[0])
+
+
+def test_stages_share_the_casts_of_all_weights() -> None:
+    """256 micro-batches cast BERT's weights 256 times: on one device all of them, on each of four stages a quarter."""
+    alone_s, staged_s = (
+        float(steps_of_groups(*on_machine(split, 1, precision="bf16"), [group], split, NO_SPREAD)[0].step.total[0])
+        for split in (Split(micro_batch=1), Split(pipeline=4, micro_batch=1))
+        for group in [group_of(split.pipeline, 8, "weak", 256, split)]
+    )
+    assert staged_s == pytest.approx(alone_s / 4, rel=0.12)  # the head lies on one stage
 
 
 def test_the_heaviest_stage_ends_the_update_and_its_reduction() -> None:
