@@ -31,6 +31,7 @@ WARNINGS = {  # codes of notes that may make a prediction wrong
     "speedup-below-one": "a speed-up is below 1, and the definition of the figure of merit asks for at least 1",
     "step-coverage-low": "the ops explain little of the profiled step",
     "steps-rise": "a study says that a larger batch needs more steps to a quality",
+    "system-check": "numbers of a system lie where those of no other machine do",
     "time-unit": "a step or its products take so long, or so little time, that times are likely in another unit",
     "traffic-unknown": "memory-bound ops have no shapes that tell their traffic",
     "work-unbelievable": "an op's counted work is more than the source could do in its time",

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.errors import UnfitError
-from estimator.core.number_formats import FP32_STAND_INS
+from estimator.core.number_formats import FP32_STAND_INS, OTHER_16_BIT
 from estimator.core.schema import MATRIX, numbers
 from estimator.core.types import DeviceSpec, Flags, Floats, MeasuredDevice, Names
 from estimator.model import plausibility
@@ -335,12 +335,18 @@ def _refuse_insufficient(target: TargetDevice, work: pd.DataFrame) -> None:
 
 def refuse_unsupported(device: DeviceSpec, precisions: Collection[str]) -> None:
     """Raise UnfitError where the device lacks a precision of matrix products or convolutions."""
-    for precision in sorted(precisions):
-        peak = device.peak_of(precision)
-        if peak.matrix is None:
-            known = [name for name, rates in device.peak.items() if rates.matrix]
-            lacks = "has no hardware path for" if not peak.supported else "gives no peak for"
-            text = f"{device.name} {lacks} {precision}; matrix products run there in {', '.join(known)}"
-            stand_in = precision == "fp32" and any(name in known for name in FP32_STAND_INS)
-            advice = "; write --precision auto, or 'precision: auto' in a study, as a framework does there"
-            raise UnfitError(f"{text}{advice if stand_in else ''}")
+    missing = [precision for precision in sorted(precisions) if device.peak_of(precision).matrix is None]
+    if missing:
+        without_path = [precision for precision in missing if not device.peak_of(precision).supported]
+        lacks = "has no hardware path for" if without_path else "gives no peak for"
+        known = [name for name, rates in device.peak.items() if rates.matrix]
+        text = f"{device.name} {lacks} {' and '.join(without_path or missing)}"
+        raise UnfitError(f"{text}; matrix products run there in {', '.join(known)}{_advised(missing, known)}")
+
+
+def _advised(missing: Sequence[str], known: Sequence[str]) -> str:
+    """What to write in place of a precision that a device lacks, where others do so there."""
+    if missing == ["fp32"] and any(name in known for name in FP32_STAND_INS):
+        return "; write --precision auto, or 'precision: auto' in a study, as a framework does there"
+    stand_in = OTHER_16_BIT.get(missing[0]) if len(missing) == 1 else None
+    return f"; write --precision {stand_in}, or 'precision: {stand_in}' in a study" if stand_in in known else ""

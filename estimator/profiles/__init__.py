@@ -12,7 +12,7 @@ from estimator.core.errors import EstimatorError
 from estimator.core.types import Profile, Workload
 from estimator.profiles import canonical, executions, graph, phases, ranks, recurrent_loops
 from estimator.profiles.dump import Dump
-from estimator.profiles.workload import find_workload, read_provenance, side_files
+from estimator.profiles.workload import LAYERS_FILE, find_workload, read_provenance, side_files
 
 # Modules that read one format each, in the order of trial; each is imported only when it is tried. A reader has FORMAT,
 # recognises(head of the content), read(dumps of one run, workload), and VIEWS: True where several files are views of
@@ -24,7 +24,6 @@ READERS = (
     "layers",
 )  # fmt: skip
 REPORTS = {"report.html", "results.json"}
-LAYERS_FILE = "layers.yaml"  # whatever it holds, it is read as such
 SIDE_FILE_SUFFIXES = {".yaml", ".yml", ".md", ".py"}
 
 

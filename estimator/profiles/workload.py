@@ -11,6 +11,7 @@ from estimator.core import yaml_files
 from estimator.core.interval import log_spread
 from estimator.core.types import File, Seconds, Whole, Workload
 
+LAYERS_FILE = "layers.yaml"  # whatever it holds, it is read as such
 DUMP_FILES = ("provenance.yaml", "graph.csv", "graph.csv.gz")  # belong to one dump; a workload may have several dumps
 
 
@@ -41,11 +42,12 @@ class Provenance(File):
 
 def side_files(place: Path, top: Path | None = None) -> dict[str, Path]:
     """The files beside a dump by name: in its folder, the ranks' common folder, or TensorBoard's log folder;
-    workload.yaml also one above.
+    workload.yaml also one above, but for layers, which no run wrote into a folder of its own.
     """
     folders = [path if path.is_dir() else path.parent for path in (place, top or place)]
-    log, above = _log_folders(folders[-1]), folders[-1].parent
-    searched = {name: [*folders, *log] for name in DUMP_FILES} | {"workload.yaml": [*folders, above, *log]}
+    above = [] if (folders[-1] / LAYERS_FILE).is_file() else [folders[-1].parent]
+    log = _log_folders(folders[-1])
+    searched = {name: [*folders, *log] for name in DUMP_FILES} | {"workload.yaml": [*folders, *above, *log]}
     paths = {name: next((f / name for f in near if (f / name).is_file()), None) for name, near in searched.items()}
     return {name: path for name, path in paths.items() if path}
 

@@ -29,7 +29,7 @@ from estimator.core.types import (
     SystemSpec,
     pair_id,
 )
-from estimator.reports.places import headline_places
+from estimator.reports.places import headline_places, sentence_places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,6 +225,7 @@ def figures_of_merit(result: StudyResult) -> Document:
         "left_open": list(left_open(notes)),
         "left_open_on": headline_places(result),
         "warnings": list(sentences(notes, "warning")),
+        "warned_on": sentence_places(result, "warning"),
         "definition": result.definition,
         "preset": None if result.preset is None else dict(result.preset),
         "level": result.level,

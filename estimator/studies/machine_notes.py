@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from estimator.core.notes import Note
+from estimator.core.notes import Note, with_code
 from estimator.core.types import Chains, Sourced, SystemSpec
-from estimator.devices import announcements
+from estimator.devices import announcements, system_warnings
 from estimator.studies.study import Study
 
 
@@ -23,7 +23,7 @@ def machine_notes(
         chains: the roll-ups, which tell whether energy is counted.
     """
     return (
-        *_announced(systems),
+        *_about_systems(systems),
         *_unverified(sizes),
         *_devices_per_node(study),
         *_run_nodes(study),
@@ -32,9 +32,9 @@ def machine_notes(
     )
 
 
-def _announced(systems: Mapping[str, SystemSpec]) -> Iterator[Note]:
+def _about_systems(systems: Mapping[str, SystemSpec]) -> Iterator[Note]:
     for machine, system in systems.items():
-        for note in announcements(system):
+        for note in (*announcements(system), *with_code("system-check", system_warnings(system))):
             yield replace(note, subject=machine)
 
 

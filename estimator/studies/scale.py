@@ -15,10 +15,10 @@ import numpy as np
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError
-from estimator.core.notes import Note, ranked, sentences
+from estimator.core.notes import Note, ranked, sentences, with_code
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
-from estimator.devices import announcements
+from estimator.devices import announcements, system_warnings
 from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups, unfilled_stages
 from estimator.pipeline.group_memory import shares_of, stages_of
 from estimator.pipeline.memory import Held, held_by_stages, largest_use
@@ -301,6 +301,7 @@ def _notes(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, Group
     of_one = (
         *first.target.notes,
         *announcements(system),
+        *with_code("system-check", system_warnings(system)),
         *first.scenario.notes,
         *first.work.notes,
         *first.prediction.warnings,

@@ -298,7 +298,7 @@ def _time_faults(study: Study) -> Faults:
             if machine not in times:
                 yield location, f"{name} has no {what[0]} on {machine}; add '{machine}: {what[1]}'"
         for machine in times if key == "time_per_unit" else ():
-            if machine not in study.machines:
+            if study.machines and machine not in study.machines:
                 yield (*location, machine), _unknown_machine(machine, study)
 
 

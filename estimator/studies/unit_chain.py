@@ -62,14 +62,26 @@ def derive_chain(
 
 
 def _ending(numbers: dict[str, Number]) -> dict[str, Number]:
-    """The chain. Raises UnfitError where failures leave hardly any run to its end."""
+    """The chain. Raises UnfitError where failures, or checkpoints against them, leave hardly any run to its end."""
     if "lost_share" in numbers and numbers["lost_share"].samples[0] > MOST_LOST:
-        run, fails = (units.show(float(numbers[name].samples[0]), "s", 3) for name in ("training_s", "mtbf_s"))
-        raise UnfitError(
-            f"a run of {run} hardly ever ends, as its nodes fail every {fails}; give the machine a "
-            "'checkpoint: {every: auto, write: 5 min}', or a faster one"
-        )
+        raise UnfitError(f"a run of {_shown(numbers, 'training_s')} hardly ever ends, {_hindered(numbers)}")
     return numbers
+
+
+def _hindered(numbers: dict[str, Number]) -> str:
+    """Why a run hardly ever ends, and what to do."""
+    names = ("checkpoint_every_s", "checkpoint_write_s", "mtbf_s")
+    every_s, write_s, fails_s = (float(numbers[name].samples[0]) if name in numbers else 0.0 for name in names)
+    if MOST_LOST * (every_s + write_s) < write_s < fails_s:
+        every, write = (_shown(numbers, name) for name in names[:2])
+        return f"as it stops every {every} to write a checkpoint for {write}; write 'every: auto', or fewer checkpoints"
+    advice = "give the machine a 'checkpoint: {every: auto, write: 5 min}', or a faster one"
+    return f"as its nodes fail every {_shown(numbers, 'mtbf_s')}; {advice}"
+
+
+def _shown(numbers: dict[str, Number], name: str) -> str:
+    """A time of the chain, as text."""
+    return units.show(float(numbers[name].samples[0]), "s", 3)
 
 
 def _worker(unit: UnitOfWork) -> str:

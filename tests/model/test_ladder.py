@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimator.core.errors import EstimatorError
+from estimator.core.errors import EstimatorError, UnfitError
 from estimator.core.interval import Z
 from estimator.core.types import MeasuredDevice, Peak, RunPlan, Workload
 from estimator.model import SourceRun, TargetDevice, predict
+from estimator.model.ladder import refuse_unsupported
 from estimator.work import count_work
 from estimator.work.training_array import fuse_trainings
 from tests.conftest import make_device, make_measurements, make_ops
@@ -190,6 +191,21 @@ def test_a_target_without_the_precision_of_a_product_is_refused(supported: bool,
     with pytest.raises(EstimatorError) as error:
         predict_on(work, target, table())
     assert str(error.value) == f"toy {fault}; matrix products run there in fp32, fp64"
+
+
+@pytest.mark.parametrize(
+    ("lacking", "fault"),
+    [
+        (("bf16",), "has no hardware path for bf16; matrix products run there in fp32, fp16; write --precision fp16"),
+        (("fp8", "bf16"), "has no hardware path for bf16 and fp8; matrix products run there in fp32, fp16"),
+    ],
+)
+def test_all_precisions_that_a_target_lacks_are_named(lacking: tuple[str, ...], fault: str) -> None:
+    device = make_device(peak={"fp32": "10 TFLOP/s", "fp16": "80 TFLOP/s"})
+    without = {**device.peak, "bf16": Peak(supported=False), "fp8": Peak(supported=False)}
+    with pytest.raises(UnfitError) as error:
+        refuse_unsupported(device.model_copy(update={"peak": without}), lacking)
+    assert str(error.value).removesuffix(", or 'precision: fp16' in a study") == f"toy {fault}"
 
 
 GPU = {"compute_unit": "SM", "compute_units": 80, "vendor": "toy"}

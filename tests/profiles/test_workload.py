@@ -35,6 +35,15 @@ def test_a_provenance_one_above_is_of_another_dump(tmp_path: Path) -> None:
     assert side_files(write(tmp_path / "dump")) == {}
 
 
+def test_a_workload_above_layers_is_of_something_else(tmp_path: Path) -> None:
+    """As a study's folder has one for its own profile, and one more folder of layers."""
+    write(tmp_path, workload="parameters: 7\n")
+    layers = write(tmp_path / "llama", layers="kind: llama\n")
+    assert side_files(layers) == side_files(layers / "layers.yaml") == {}
+    own = write(layers, workload="name: own\n") / "workload.yaml"
+    assert side_files(layers) == {"workload.yaml": own}
+
+
 def test_the_log_folder_of_tensorboard_holds_the_files_of_its_run(tmp_path: Path) -> None:
     run = write(tmp_path / "log" / "plugins" / "profile" / "2026_11_28")
     log = write(tmp_path / "log", workload="batch_size: 8\n", provenance="steps: 5\n")

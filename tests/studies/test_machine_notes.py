@@ -1,5 +1,6 @@
 """What a study's machines take as given."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,3 +48,10 @@ def test_a_run_whose_nodes_only_the_other_machine_states_is_noted(mine: dict[str
     unit = {"time_per_unit": {"titan": "6 h", "mine": "2 h"}, "ran_on": {"titan": {"nodes": 64}, **mine}}
     notes = run_study({**STUDY, "units_of_work": {"code": unit}}).machine_notes
     assert (("run-nodes-assumed", "mine") in {(note.code, note.subject) for note in notes}) is noted
+
+
+def test_a_slip_in_a_system_of_the_users_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "slow.yaml"
+    path.write_text("name: slow\ndevice: h100\nnodes: 2\ndevices_per_node: 8\ninjection_bandwidth: 25 MB/s\n")
+    notes = run_study({**STUDY, "machines": {**STUDY["machines"], "mine": {"system": str(path)}}}).machine_notes
+    assert ("system-check", "mine") in {(note.code, note.subject) for note in notes}

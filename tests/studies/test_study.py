@@ -122,6 +122,14 @@ def test_a_misspelt_system_is_named_beside_other_faults(folder: Path) -> None:
     assert ":5: Unknown system 'sumit'. Did you mean summit?" in unknown
 
 
+def test_a_study_without_machines_has_one_fault(tmp_path: Path) -> None:
+    text = STUDY.replace("  old: {nodes: 10}\n  new: {nodes: 20}\n", "").replace("machines:", "machines: {}")
+    with pytest.raises(EstimatorError) as caught:
+        read_study(write(tmp_path, text))
+    (only,) = caught.value.faults
+    assert only.endswith("there are 0 machines; a figure of merit needs at least two")
+
+
 @pytest.mark.slow
 def test_validation_samples_add_forward_passes_to_an_epoch(folder: Path) -> None:
     held_out = ESTIMATED.replace("p1b3, epochs: 2", "p1b3/amd-epyc.xplane, validation_samples: 450")

@@ -280,6 +280,13 @@ def test_a_run_that_failures_never_let_end_makes_a_machine_unfit(tmp_path: Path)
         chain(tmp_path, {"mtbf_node": "1 s"}, samples=80000)
 
 
+def test_a_run_that_writes_checkpoints_alone_makes_a_machine_unfit(tmp_path: Path) -> None:
+    write(tmp_path)
+    busy = {"mtbf_node": "5 years", "checkpoint": {"every": "10 ms", "write": "5 min"}}
+    with pytest.raises(UnfitError, match=r"hardly ever ends, as it stops every 10.0 ms .* for 5.00 min; .*auto"):
+        chain(tmp_path, busy, samples=80000)
+
+
 def test_a_machine_is_used_in_part_and_for_part_of_the_time(tmp_path: Path) -> None:
     write(tmp_path)
     whole = nominal(chain(tmp_path, {"nodes": 8}))

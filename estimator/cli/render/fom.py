@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from estimator.cli import terminal
@@ -35,9 +35,14 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
     if document.get("campaigns"):
         terminal.print_summary(summaries.campaigns_table(document["campaigns"]))
     terminal.print_warnings(summaries.refusals(document))
-    terminal.print_warnings(document["warnings"])
-    places, notes = document["left_open_on"], assumption_notes(document["assumptions"], "report", document["left_open"])
-    terminal.print_notes([f"{note} ({', '.join(places[note])})" if note in places else note for note in notes])
+    terminal.print_warnings(placed(document["warnings"], document["warned_on"]))
+    notes = assumption_notes(document["assumptions"], "report", document["left_open"])
+    terminal.print_notes(placed(notes, document["left_open_on"]))
+
+
+def placed(sentences: Iterable[str], places: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sentences, each with the machines and units on which it holds, where these are known."""
+    return [f"{text} ({', '.join(places[text])})" if text in places else text for text in sentences]
 
 
 def apart(targets: Mapping[str, Any]) -> Iterator[str]:

@@ -103,6 +103,7 @@ SYSTEM = (
     Range("power", "devices", 30, 2.9e4, "W", "a node's power is 30 W to 29 kW per device"),
     Range("rmax", "power", 1e8, 3e11, "FLOP/s per W", "0.1 to 300 GFLOP/s per watt, Green500 of 2008 to 2028"),
     Range("rmax", "rpeak", 0.1, 1, "1", "HPL reaches part of the peak"),
+    Range("latency", None, 1e-8, 1e-3, "s", "a short message crosses a network within 1 ms"),
     Range("injection_bandwidth", None, 1.2e8, 1e13, "B/s", "one gigabit port to a rack of NICs"),
     Range("injection_bandwidth", "devices_per_node", 2e7, 1e12, "B/s", "a NIC port per node to several per device"),
     Range("injection_bandwidth", "memory bandwidth of a node", 1e-3, 1, "1", "networks are slower than memory"),

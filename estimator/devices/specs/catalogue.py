@@ -118,6 +118,14 @@ def target_warnings(named: str | Path | DeviceSpec, device: DeviceSpec) -> tuple
     return (*(fault for fault in _own_faults(named) if fault.rule != "missing-source"), *_part_warnings(device.name))
 
 
+def system_warnings(system: SystemSpec) -> tuple[str, ...]:
+    """Warnings about a machine: what its lints find, except missing sources; shipped systems have passed them."""
+    from estimator.devices import lints
+
+    found = lints.findings(system, catalogue_for_lints(SystemSpec))
+    return tuple(f"{system.name}: {finding.sentence}" for lint, finding in found if lint not in OF_FILES)
+
+
 def _own_faults(named: str | Path | DeviceSpec) -> list[Fault]:
     """What is wrong with a user's own device; nothing of the library's, which its own check judges."""
     if not isinstance(named, DeviceSpec):

@@ -50,7 +50,7 @@ def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, show
         "definition": "mean", "preset": None, "level": "system", "baseline": "old",
         "targets": {"new": {**target, **besides, "units": {}}}, "baseline_units": {}, "threshold": None,
         "assumptions": ["a gap", "a guess"], "left_open": ["a gap"],
-        "left_open_on": {"a gap": ["m"]}, "warnings": ["a warning"],
+        "left_open_on": {"a gap": ["m"]}, "warnings": ["a warning"], "warned_on": {"a warning": ["m/u"]},
     }  # fmt: skip
     output = printed(partial(render_fom, document, "[Title]"))
     assert output.stdout.startswith("[Title]\nmean, over old, system level\n")
@@ -58,7 +58,7 @@ def test_the_threshold_is_met_or_not(met: bool | None, share: float | None, show
     warning, left_open, count = output.stderr.splitlines()
     assert left_open == "note: a gap (m)"
     assert count.startswith("note: 1 more assumption lies behind these figures; 'estimator report'")
-    assert warning == "warning: a warning"
+    assert warning == "warning: a warning (m/u)"
 
 
 def test_what_stands_apart_is_printed_apart() -> None:
@@ -98,7 +98,7 @@ def test_a_unit_that_cannot_run_says_so_and_why_in_a_note() -> None:
     target |= {"fom_with_algorithm": None, "fom_committed": None}
     document: dict[str, Any] = {
         "definition": "mean", "preset": None, "level": "system", "baseline": "old", "targets": {"new": target},
-        "assumptions": [], "left_open": [], "left_open_on": {}, "warnings": [],
+        "assumptions": [], "left_open": [], "left_open_on": {}, "warnings": [], "warned_on": {},
         "baseline_units": {"A": ran, "B": ran, "C": {"refused": "no bf16 here", "fits": None, **unpaid}},
     }  # fmt: skip
     output = printed(partial(render_fom, document, "Title"))

@@ -180,6 +180,15 @@ def test_target_warnings_are_about_user_files(user_devices: Path) -> None:
     assert catalogue.target_warnings("k20x", load_device("k20x")) == ()
 
 
+@pytest.mark.parametrize("wrong", ["power: 12 W", "latency: 10 s", "injection_bandwidth: 25 MB/s"])
+def test_a_system_with_a_slip_in_a_prefix_has_a_warning(user_devices: Path, wrong: str) -> None:
+    path = user_devices / "mine.yaml"
+    path.write_text(f"name: mine\ndevice: h100\nnodes: 4\ndevices_per_node: 8\n{wrong}\n")
+    doubts = catalogue.system_warnings(load_system(path))
+    assert any(doubt.startswith(f"mine: {wrong.partition(':')[0]} ") for doubt in doubts)
+    assert catalogue.system_warnings(load_system("frontier")) == ()
+
+
 @pytest.mark.parametrize(("module", "part"), [("mi250x", "mi250x-gcd"), ("k80-board", "k80-gpu")])
 def test_a_module_has_a_warning_and_its_part_has_none(module: str, part: str) -> None:
     (doubt,) = catalogue.target_warnings(module, load_device(module))
