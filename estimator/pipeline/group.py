@@ -28,6 +28,7 @@ from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.pipeline_parallel import bubble_share, filling_micro_batch
 from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
 from estimator.work.compression import Compression
+from estimator.work.gradients import divided_bucket
 from estimator.work.messages import with_parameters
 from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on, tied_gradients
 
@@ -159,7 +160,7 @@ def _of_one(alone: MicroBatch, group: Group) -> GroupStep:
 
 
 def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) -> dict[Group, GroupStep]:
-    """Groups of two devices and more: the timeline is laid out once, and replayed with the messages of each."""
+    """Groups of two devices and more."""
     predicted, split = alone.predicted, alone.split
     recorded = recorded_messages(predicted, split)
     if recorded is not None:
@@ -169,7 +170,17 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
             )
             for group in groups
         }
-    plan, sent = predicted.plan, exchange(predicted.work.work, _workload(predicted), split)
+    by_bucket: dict[int | None, list[Group]] = {}
+    for group in groups:
+        by_bucket.setdefault(divided_bucket(split, group.copies), []).append(group)
+    of_each = [_of_equal_messages(alone, same, spreads) for same in by_bucket.values()]
+    return {group: step for steps in of_each for group, step in steps.items()}
+
+
+def _of_equal_messages(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) -> dict[Group, GroupStep]:
+    """Groups whose gradients share messages alike: the timeline is laid out once, and replayed with those of each."""
+    predicted, split, plan = alone.predicted, alone.split, alone.predicted.plan
+    sent = exchange(predicted.work.work, _workload(predicted), split, groups[0].copies)
     tables = [sent.messages, *_messages_between_stages(alone)]
     kinds = np.cumsum([len(table) for table in tables])  # behind them what compression takes
     times_s = _times_of_groups(alone, pd.concat(tables, ignore_index=True), sent.compression, groups)

@@ -34,20 +34,22 @@ class Buckets:
         return int(self.order[min(place, len(self.order) - 1)]) if place >= 0 else None
 
 
-def buckets_of(work: pd.DataFrame, made: Floats, taken: Floats) -> Buckets:
+def buckets_of(work: pd.DataFrame, made: Floats, taken: Floats, size: float | None = None) -> Buckets:
     """Group gradients in the order in which they are made; a bucket is sent once it is full.
 
     ``made``: bytes of gradients that each op makes; ``taken``: elements of weights that each op of the forward pass
-    takes: the forward pass goes through the buckets from the last to the first.
+    takes: the forward pass goes through the buckets from the last to the first. ``size``: bytes of each bucket; None:
+    as in PyTorch's DistributedDataParallel, whose first one is smaller.
     """
     order = order_of(work)
     rows = order[made[order] > 0]
-    size, full, filled = float(FIRST_BUCKET_BYTES), [], 0.0
+    first, others = (FIRST_BUCKET_BYTES, bucket_bytes(float(made.sum()))) if size is None else (size, size)
+    limit, full, filled = first, [], 0.0
     for place, bytes_ in enumerate(made[rows]):
         filled += bytes_
-        if filled >= size or place == len(rows) - 1:
+        if filled >= limit or place == len(rows) - 1:
             full.append(place)
-            size, filled = bucket_bytes(float(made.sum())), 0.0
+            limit, filled = others, 0.0
     ended = np.cumsum(made[rows])[full]
     used, last = _first_takers(taken, order, ended), rows[full]
     return Buckets(np.diff(ended, prepend=0.0), last, used, order, _last_forward(work, order, last[0]))

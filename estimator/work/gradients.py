@@ -7,13 +7,16 @@ import pandas as pd
 
 from estimator.core.notes import Note
 from estimator.core.number_formats import WIDE
-from estimator.core.parallel import OF_PARAMETERS
+from estimator.core.parallel import OF_PARAMETERS, Split
 from estimator.core.schema import HOST_CLASSES, has_attribute, numbers
 from estimator.core.types import ITEMSIZE, Flags, Floats, Workload
 from estimator.work.tensors import in_phase
 from estimator.work.weights import form, takes_weights, updates, weights_of
 
 BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
+# elements that a message holds where copies divide the update, and for each of them: so that thousands of copies do not
+# wait for the starts of messages; Megatron-LM, DistributedDataParallelConfig.bucket_size, from memory
+DIVIDED_BUCKET, OF_EACH_COPY = 40_000_000, 1_000_000
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
 WIDEST = ITEMSIZE[WIDE]  # bytes of one gradient or weight
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
@@ -77,6 +80,16 @@ def _spread(work: pd.DataFrame) -> Floats:
 def bucket_bytes(gradients: float) -> float:
     """What all buckets but the first hold of so many bytes of gradients [B]."""
     return max(BUCKET_BYTES, gradients / MOST_BUCKETS)
+
+
+def divided_bucket(split: Split, copies: int) -> int | None:
+    """Elements of gradients in a message where so many copies divide the update, but not the weights; else None.
+
+    max(DIVIDED_BUCKET, OF_EACH_COPY · D), with D devices that hold the same weights.
+    """
+    if not split.divides_update or split.gathers_weights:
+        return None
+    return max(DIVIDED_BUCKET, OF_EACH_COPY * split.weight_holders(copies))
 
 
 def _unknown_gradients(workload: Workload) -> Note:

@@ -2,8 +2,9 @@
 
 A message can be sent once the op that makes its gradient has ended, and some op waits for it. Gradients share a message
 up to a *bucket*, in the order in which the backward pass makes them, as PyTorch's DistributedDataParallel sends them
-(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB). Weights that are gathered for each pass travel by the
-blocks of the model, as PyTorch's FSDP wraps them; a model of unknown blocks has buckets in their place.
+(torch.nn.parallel, ``bucket_cap_mb``: 25 MiB, the first 1 MiB). Where copies divide the update, but not the weights,
+buckets are Megatron-LM's, which are larger the more copies there are. Weights that are gathered for each pass travel by
+the blocks of the model, as PyTorch's FSDP wraps them; a model of unknown blocks has buckets in their place.
 
 Where each device has the whole model, gradients travel in fp32, in which frameworks keep them beside narrower formats
 of products. Where states or weights are divided, they travel in the format of the products (Rajbhandari et al., ZeRO,
@@ -40,7 +41,7 @@ from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, has_attr
 from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
-from estimator.work.gradients import WIDEST, gradient_bytes
+from estimator.work.gradients import WIDEST, divided_bucket, gradient_bytes
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.shapes import parse_ops
 from estimator.work.variables import kept_format
@@ -71,19 +72,20 @@ class Exchange:
     assumed_places: Floats | None = None
 
 
-def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
-    """The messages of one step, whatever the number of devices. Raises EstimatorError where no parameter is known."""
+def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int = 1) -> Exchange:
+    """The messages of one step of so many copies of the model. Raises EstimatorError where no parameter is known."""
     made, notes = gradient_bytes(work, workload)
     if not made.any():
         raise EstimatorError(
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
             "'parameters: 25000000' in its workload.yaml, as their gradients are what devices exchange"
         )
-    width = _width(work, workload, split)
+    width, elements = _width(work, workload, split), divided_bucket(split, copies)
+    size = None if elements is None else elements * width
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
     taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
     tables = [
-        _exchange_among(name, _parts(work, made * some * width / WIDEST, taken * takes, split), work, split)
+        _exchange_among(name, _parts(work, made * some * width / WIDEST, taken * takes, size, split), work, split)
         for name, some, takes in (("data", ~of_experts, ~by_experts), ("like_experts", of_experts, by_experts))
         if (made * some).any()
     ]
@@ -98,9 +100,9 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split) -> Exchange:
     return Exchange(whole, how, notes, places)
 
 
-def _parts(work: pd.DataFrame, made: Floats, taken: Floats, split: Split) -> Buckets:
+def _parts(work: pd.DataFrame, made: Floats, taken: Floats, size: float | None, split: Split) -> Buckets:
     """The parts of the weights that travel at once: where they are gathered for each pass, the blocks of the model."""
-    return units_of(work, made) if split.gathers_weights and knows_blocks(work) else buckets_of(work, made, taken)
+    return units_of(work, made) if split.gathers_weights and knows_blocks(work) else buckets_of(work, made, taken, size)
 
 
 def _exchange_among(name: str, buckets: Buckets, work: pd.DataFrame, split: Split) -> pd.DataFrame:

@@ -109,13 +109,24 @@ def test_where_ops_tell_when_gradients_are_made_nothing_is_assumed() -> None:
 
 
 def test_owners_reduce_and_gather() -> None:
-    work = layers(512, 4096, 4096, 1000)
+    work = layers(512, 8192, 8192, 8192)
     found = exchange(work, Workload(name="t"), read_split("zero1")).messages
     assert found["bucket"].isna().tolist() == [False] * 3 + [True]  # all weights are gathered at once
     assert found["operator"].tolist() == ["reduce_scatter"] * 3 + ["all_gather"]
     assert found["bytes"].iloc[-1] == found["bytes"].iloc[:-1].sum()
     assert found["ready"].iloc[-1] == len(work) - 1  # the last update
     assert found["needed"].isna().tolist() == [False] * 3 + [True]
+
+
+@pytest.mark.parametrize(
+    ("split", "copies", "sent"),
+    [("zero1", 40, 3), ("zero2", 64, 3), ("zero1", 70, 2), ("zero1,context=2", 70, 1), ("data", 70, 3)],
+)
+def test_owners_of_many_copies_get_larger_messages(split: str, copies: int, sent: int) -> None:
+    """Layers of 4, 67 and 67 million weights: each message has 40 million, and one million for each device."""
+    work = layers(512, 8192, 8192, 8192)
+    found = exchange(work, Workload(name="t"), read_split(split), copies).messages
+    assert (found["operator"] != "all_gather").sum() == sent
 
 
 def test_sharded_weights_are_gathered_for_each_pass() -> None:
