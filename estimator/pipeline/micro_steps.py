@@ -193,11 +193,9 @@ class MicroBatches:
 
     @cached_property
     def _stage_share(self) -> Floats:
-        """How much of each message among copies the heaviest stage sends: experts are in blocks, of which all stages
-        have as many.
-        """
+        """How much of each message among copies the heaviest stage sends; experts are in blocks."""
         experts = np.asarray(self.messages["among"] == "like_experts", dtype=bool)
-        return np.where(experts, 1.0 / self.split.pipeline, self.alone.heaviest.share_of_copied)
+        return np.where(experts, self.alone.heaviest.blocks, self.alone.heaviest.share_of_copied)
 
     def coded_s(self, group: Group, times_s: Floats) -> Floats:
         """What compression of gradients takes of one device in a step [s], by the times of its ops in one exchange."""
@@ -209,14 +207,18 @@ class MicroBatches:
     def communication_s(self, group: Group, times_s: Floats, between: BetweenStages) -> Floats:
         """The time of all messages that a device of the heaviest stage sends in a step [s]; as :meth:`total_s`."""
         count, stages, data = group.micro_batches, self.split.pipeline, self.among_copies
-        among_copies_s, inside_s = times_s[:, data] @ self._stage_share[data], times_s[:, ~data].sum(axis=1) / stages
+        among_copies_s = times_s[:, data] @ self._stage_share[data]
+        inside_s = times_s[:, ~data].sum(axis=1) * self.alone.heaviest.blocks
         often = count if self.split.gathers_weights else 1
         sent = 2.0 * count * self.split.interleave if stages > 1 else 0.0
         between_s = sent * between.pass_on_s + between.tied_s
         return np.asarray(often * among_copies_s + count * inside_s + between_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
-        """Both passes by where they stand, as their ops' times; casts without a place are spread over the blocks."""
+        """Both passes by where they stand, as their ops' times, as if each stage had the blocks of the fullest.
+
+        Casts without a place are spread over the blocks.
+        """
         ops, samples = self.alone.predicted.work.work, self.alone.passes[0].samples
         updating = updates(ops).to_numpy(dtype=bool)
         outside = ops["block"].isna().to_numpy(dtype=bool) & ~updating
@@ -227,4 +229,5 @@ class MicroBatches:
         inside = ~updating & ~before & ~behind
         before_s, inside_s, behind_s = (samples[:, rows].sum(axis=1) for rows in (before, inside, behind))
         share = passes_s / (before_s + inside_s + behind_s)
-        return MicroStep(share * before_s, share * inside_s, share * behind_s, update_s)
+        of_blocks_s = self.split.pipeline * self.alone.heaviest.blocks * share * inside_s
+        return MicroStep(share * before_s, of_blocks_s, share * behind_s, update_s)

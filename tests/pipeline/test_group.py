@@ -98,7 +98,7 @@ def test_the_wider_the_places_of_gradients_the_wider_the_interval(split: str, mo
     """Of a step whose time alone is known."""
     ops = make_ops({"op_type": "Mystery", "time_s": 0.1}, *[{"op_type": "Mystery", "time_s": 0.0125}] * 16)
     ops = ops.assign(phase=["forward"] + ["backward"] * 16)
-    profile = Profile(ops=ops, workload=Workload(name="t", parameters=10**8), device="v100-sxm2-16gb", format="csv")
+    profile = Profile(ops=ops, workload=Workload(name="t", parameters=10**9), device="v100-sxm2-16gb", format="csv")
     step = predict_step(profile, RunPlan("v100", system="summit", draws=400))
     one, widths, mids = step_of_one(step), [], []
     for exponent in ((1.0, 1.0, 1.0), (0.3, 1.0, 3.0), (0.026, 1.0, 4.9)):

@@ -217,6 +217,12 @@ def test_stages_share_the_casts_of_all_weights() -> None:
     assert staged_s == pytest.approx(alone_s / 4, rel=0.12)  # the head lies on one stage
 
 
+def test_the_fullest_stage_sets_the_pace() -> None:
+    """Of 24 blocks, 10 stages have 2 or 3, and 8 stages 3 each: 128 micro-batches take as long."""
+    eight, ten = (of_group(Split(pipeline=stages, micro_batch=1), stages, 128) for stages in (8, 10))
+    assert ten.step.total[0] == pytest.approx(eight.step.total[0], rel=0.03)
+
+
 def test_the_heaviest_stage_ends_the_update_and_its_reduction() -> None:
     """BERT's last stage has 2 of 24 blocks, a table, a transform and a pooler: of 336.2 million parameters 25.2 +
     31.3 + 1.05 + 1.05, and not 1/12.
@@ -227,7 +233,7 @@ def test_the_heaviest_stage_ends_the_update_and_its_reduction() -> None:
     update_s = float((alone.own_update(group_of(12, 8, "weak", 4, split)).whole_s - alone.passes_s)[0])
     assert alone.heaviest.share == pytest.approx(58.6 / 336.2, rel=0.001)
     even = dataclasses.replace(alone, predicted=predicted)
-    even.__dict__["heaviest"] = HeaviestStage(1 / 12, 1 / 12, alone.heaviest.tied)
+    even.__dict__["heaviest"] = HeaviestStage(1 / 12, 1 / 12, alone.heaviest.tied, 1 / 12)
     found_s, even_s = (
         MicroBatches(each, MESSAGES.empty(), np.ones(11)).total_s(
             group_of(12, 8, "weak", 4, split), each.own_update(group_of(12, 8, "weak", 4, split)), np.empty((11, 0)),

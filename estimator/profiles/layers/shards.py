@@ -118,11 +118,13 @@ class HeaviestStage:
     ``share``: of the parameters of the whole model, whose tied table counts once; ``share_of_copied``: of those that
     all copies of the model have, as some may share experts. ``tied``: elements of a table of tokens that both ends
     have, whose gradients they add up (Megatron-LM, finalize_model_grads.py, from memory); 0 where none is tied.
+    ``blocks``: share of the blocks that the fullest stage has.
     """
 
     share: float = 1.0
     share_of_copied: float = 1.0
     tied: int = 0
+    blocks: float = 1.0
 
 
 def heaviest_stage(profile: Profile, split: Split) -> HeaviestStage:
@@ -133,26 +135,32 @@ def heaviest_stage(profile: Profile, split: Split) -> HeaviestStage:
     count = max(parameters.total(_stage(whole, split, end), shared, end).count for end in split.ends)
     of_all = parameters.total(whole, shared).count
     experts = of_all - parameters.without_experts(whole) if shared > 1 else 0
-    copied = (count - experts / split.pipeline) / (of_all - experts)
-    return HeaviestStage(count / of_all, copied, parameters.tied(whole))
+    blocks = fullest_stage(whole, split) / whole.blocks
+    copied = (count - experts * blocks) / (of_all - experts)
+    return HeaviestStage(count / of_all, copied, parameters.tied(whole), blocks)
 
 
 def _stage(layers: Layers, split: Split, end: End | None) -> Layers:
-    """The layers with the blocks of one stage; with those of all stages where no end is asked for."""
-    return layers if end is None else layers.model_copy(update={"blocks": layers.blocks // split.pipeline})
+    """The layers with the blocks of the fullest stage; with those of all stages where no end is asked for."""
+    return layers if end is None else layers.model_copy(update={"blocks": fullest_stage(layers, split)})
+
+
+def fullest_stage(layers: Layers, split: Split) -> int:
+    """Blocks of the stage of a pipeline that has most of them: ⌈blocks / stages⌉."""
+    return -(-layers.blocks // split.pipeline)
 
 
 def check_stages(split: Split, layers: Layers) -> None:
     """Raises EstimatorError where the stages of a pipeline cannot share the blocks, or weights are divided too."""
-    if layers.blocks % split.pipeline:
+    if layers.blocks < split.pipeline:
         raise EstimatorError(
-            f"pipeline={split.pipeline}: it does not divide the {layers.blocks} blocks; expected a divisor"
+            f"pipeline={split.pipeline}: the model has {layers.blocks} blocks; expected at most as many stages"
         )
-    of_stage = layers.blocks // split.pipeline
+    of_stage = fullest_stage(layers, split)
     if of_stage % split.interleave:
         raise EstimatorError(
-            f"interleave={split.interleave}: it does not divide the {of_stage} blocks of each of {split.pipeline} "
-            "stages; expected a divisor"
+            f"interleave={split.interleave}: it does not divide the {of_stage} blocks of the fullest of "
+            f"{split.pipeline} stages; expected a divisor"
         )
     if split.pipeline > 1 and split.data not in OF_PIPELINES:
         raise EstimatorError(

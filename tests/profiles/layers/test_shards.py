@@ -190,6 +190,13 @@ def test_the_heaviest_stage_is_the_one_that_memory_counts(kind: str, tensor: int
     assert heaviest.tied == (0 if kind == "llama" else 1000 // tensor * 64)
 
 
+def test_the_fullest_of_uneven_stages_counts() -> None:
+    """Llama 3 405B has 126 blocks on 16 stages; Llama Team, 2024, section 3.3.2."""
+    read, split = profile(kind="llama", blocks=126), Split(pipeline=16)
+    assert [divided(read, split, end).ops["block"].nunique() for end in split.ends] == [8, 8]
+    assert heaviest_stage(read, split).blocks == 8 / 126
+
+
 def test_the_ends_of_gpt2_xl_are_a_third_heavier_than_the_mean() -> None:
     """48 · (12 · 1600² + 13 · 1600) + (50257 + 1024) · 1600 + 2 · 1600 = 1 557 611 200 parameters, of which each stage
     has 6 blocks, 184 444 800, and the first also the tables, 82 049 600: 1.369 · 1 557 611 200 / 8.
@@ -223,8 +230,8 @@ def test_a_profile_that_ran_has_no_known_blocks() -> None:
 
 @pytest.mark.parametrize(
     ("split", "message"),
-    [(Split(pipeline=5), "pipeline=5: it does not divide the 12 blocks"),
-     (Split(pipeline=4, interleave=2), "interleave=2: it does not divide the 3 blocks of each of 4 stages; expected a"),
+    [(Split(pipeline=13), "pipeline=13: the model has 12 blocks; expected at most as many stages"),
+     (Split(pipeline=4, interleave=2), "interleave=2: it does not divide the 3 blocks of the fullest of 4 stages; exp"),
      (Split("zero3", pipeline=4), "zero3 with pipeline=4: not supported; expected data or zero1 or zero2")],
 )  # fmt: skip
 def test_stages_share_whole_blocks(split: Split, message: str) -> None:
