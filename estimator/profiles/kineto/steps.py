@@ -13,7 +13,7 @@ import numpy as np
 
 from estimator.core.types import Flags, Integers
 from estimator.profiles import events
-from estimator.profiles.columns import Columns
+from estimator.profiles.columns import Columns, slices
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.kineto.nesting import is_matrix
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
@@ -49,6 +49,7 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     """The steps of a trace; ``launched`` is when the host launched each device event [ps], ABSENT where unknown."""
     if len(trace.device) and (launched == ABSENT).all():
         launched = trace.device["start"]
+    launched = _at_the_earliest(trace.device, launched)
     is_device = bool(len(trace.device))
     windows = _non_empty(_marked(trace), launched if is_device else trace.ops["start"])
     bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
@@ -63,6 +64,21 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
     return Steps(len(bounds), wall_s, of_op >= 0, step, bounds, (*warnings, *outside), updates)
+
+
+def _at_the_earliest(device: Columns, launched: Integers) -> Integers:
+    """When each device event was launched; where that is unknown, the launch of an event before it on its stream, or on
+    any stream where no launch of its own is known.
+
+    A stream runs in the order of launches. Older profilers record no launch by libraries that call the driver itself.
+    """
+    times, of_any = launched.copy(), np.empty_like(launched)
+    by_start = np.argsort(device["start"], kind="stable")
+    of_any[by_start] = np.maximum.accumulate(launched[by_start])
+    for stream in slices(device["lane"]):
+        own = launched[stream]
+        times[stream] = np.maximum.accumulate(own) if (own != ABSENT).any() else of_any[stream]
+    return np.where(launched == ABSENT, times, launched)
 
 
 def span_ps(trace: Trace) -> tuple[int, int]:

@@ -21,6 +21,29 @@ def test_a_kernel_belongs_to_the_step_that_launched_it(tmp_path: Path) -> None:
     assert any("33 % of the ops' time lies outside the steps" in warning for warning in profile.warnings)
 
 
+def test_a_kernel_without_a_launch_follows_the_one_before_it_on_its_stream(tmp_path: Path) -> None:
+    """Triton launches by a call of the driver that profilers did not record before 2023."""
+    profile = read(
+        tmp_path,
+        step(1, 100, 100), step(2, 200, 100), launch(110, 1), launch(210, 2), kernel("before_the_trace", 70, 10, 99),
+        kernel("work", 120, 5, 1), kernel("triton", 130, 20, 97), kernel("work", 220, 5, 2),
+        kernel("triton", 230, 20, 98),
+    )  # fmt: skip
+    assert profile.ops["kernel"].tolist() == ["work", "triton"]
+    assert profile.ops["calls"].tolist() == [1, 1]
+    assert profile.busy_step_s == pytest.approx(25e-6)
+
+
+def test_a_stream_without_any_launch_follows_the_others(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        step(1, 100, 100), step(2, 200, 100), launch(110, 1), launch(210, 2), kernel("work", 120, 5, 1),
+        kernel("work", 220, 5, 2), *(kernel("ncclKernel", ts, 30, 90 + ts, stream=8) for ts in (70, 122, 240)),
+    )  # fmt: skip
+    assert profile.ops.set_index("kernel")["calls"].to_dict() == {"work": 1, "ncclKernel": 1}
+    assert profile.busy_step_s == pytest.approx((32 + 35) / 2 * 1e-6)
+
+
 def test_without_any_launch_kernels_belong_to_the_step_in_which_they_begin(tmp_path: Path) -> None:
     profile = read(tmp_path, step(1, 100, 100), kernel("work", 150, 20, 0), kernel("before", 50, 20, 0))
     assert profile.ops["kernel"].tolist() == ["work"]
