@@ -48,3 +48,24 @@ def test_several_outputs_of_one_image_and_weight_tell_nothing(tmp_path: Path) ->
     )
     forward = profile.ops[profile.ops["op"] == "aten::cudnn_convolution"]
     assert forward["output_shapes"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("next_op", "read_first", "flop"),
+    [
+        ("aten::batch_norm", OUTPUT, FLOP),
+        ("aten::cat", [OUTPUT, OUTPUT], FLOP),
+        ("aten::conv2d", IMAGE, 0),
+        ("aten::relu", [32, 64, 999, 999], 0),
+        ("aten::linear", [32, 64], 0),
+    ],
+)
+def test_in_inference_the_next_op_reads_the_output(next_op: str, read_first: Any, flop: float, tmp_path: Path) -> None:
+    events = [
+        event("aten::conv2d", 0, 20, **dims(IMAGE, WEIGHT, [])),
+        event("aten::cudnn_convolution", 2, 10, **dims(IMAGE, WEIGHT)),
+        event("aten::reshape", 13, 5, **dims([64])),
+        event(next_op, 20, 5, **dims(read_first)),
+    ]
+    profile = read(tmp_path, *events, launch(5, 1), kernel("fprop", 100, 9, 1))
+    assert count_work(profile.ops, Workload(name="toy")).work["flop"].sum() == flop
