@@ -30,7 +30,7 @@ def complete_convolutions(trace: Trace, nest: Nesting) -> None:
     if not len(rows):
         return
     sizes = _of_parents(rows, kinds, nest.parent, open_kinds)
-    forward, behind = _outputs(sizes), _outputs(dict(_read_behind(trace, sizes, nest.parent)))
+    forward, behind = _outputs(sizes), _outputs(dict(_read_behind(trace, sizes)))
     calls = list(trace.calls)
     for row, known in sizes.items():
         geometry = known if all(known) else forward.get(known[:2]) or behind.get(known[:2])
@@ -57,13 +57,13 @@ def _outputs(sizes: dict[int, Geometry]) -> dict[tuple[tuple[int, ...], ...], Ge
     return {pair: next(iter(geometries)) for pair, geometries in found.items() if len(geometries) == 1}
 
 
-def _read_behind(trace: Trace, sizes: dict[int, Geometry], parent: Integers) -> Iterator[tuple[int, Geometry]]:
-    """Yield each outermost convolution with the tensor that the next op reads first, where that may be its output."""
+def _read_behind(trace: Trace, sizes: dict[int, Geometry]) -> Iterator[tuple[int, Geometry]]:
+    """Yield each convolution with the tensor that the next op reads first, where that may be its output."""
     calls, ops = list(trace.calls), trace.ops
     for row, known in sizes.items():
         lane = slice(row, int(np.searchsorted(ops["lane"], ops["lane"][row], "right")))
         behind = row + int(np.searchsorted(ops["start"][lane], ops["start"][row] + ops["duration"][row]))
-        if behind < lane.stop and int(parent[row]) not in sizes:
+        if behind < lane.stop:
             read_first = next(iter(read_sizes(calls[ops["kind"][behind]].dims)), [])[:1]
             yield from ((row, known._replace(output=output)) for output in read_first if _may_be_output(output, known))
 
