@@ -25,6 +25,7 @@ FROM_UPDATES = (
     f"number: {STATE_STEPS}"
 )
 NO_STEPS = f"no step is marked, so the trace counts as one step{{wall}}: profile with a schedule, or {STATE_STEPS}"
+STUB = 0.05  # of a step
 NO_WALL = ", whose wall time is unknown"
 
 
@@ -51,7 +52,8 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
         launched = trace.device["start"]
     launched = _at_the_earliest(trace.device, launched)
     is_device = bool(len(trace.device))
-    windows = _non_empty(_marked(trace), launched if is_device else trace.ops["start"])
+    times, timed = (launched, trace.device) if is_device else (trace.ops["start"], trace.ops)
+    windows = _whole(_marked(trace), times, timed["duration"])
     bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
     if not len(bounds):
         first, last = span_ps(trace)
@@ -109,10 +111,22 @@ def _windows(start: Integers, end: Integers) -> Integers:
     return np.stack([start, end], axis=1)[np.argsort(start, kind="stable")]
 
 
-def _non_empty(windows: Integers, times: Integers) -> Integers:
-    """The windows in which anything began; all of them where nothing did."""
+def _whole(windows: Integers, times: Integers, durations: Integers) -> Integers:
+    """The windows in which anything began, all of them where nothing did; without a last one that the trace's end cut
+    off, soon after its begin.
+    """
     step = step_at(windows, times)
-    return non_empty(windows, np.bincount(step[step >= 0], minlength=len(windows)) > 0)
+    inside = step >= 0
+    begun, done_ps = (np.bincount(step[inside], each, len(windows)) for each in (None, durations[inside]))
+    rows = non_empty(np.column_stack([windows, done_ps.astype(np.int64)]), begun > 0)
+    start, end, done = rows.T
+    is_cut = len(rows) > 1 and _last_is_stub(end - start) and _last_is_stub(done)
+    return rows[: len(rows) - is_cut, :2]
+
+
+def _last_is_stub(amounts: Integers) -> bool:
+    """Whether the last step has next to nothing of what the others have."""
+    return bool(amounts[-1] < STUB * np.median(amounts[:-1]))
 
 
 def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
