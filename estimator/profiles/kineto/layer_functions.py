@@ -16,7 +16,7 @@ import numpy as np
 from estimator.profiles.kineto.arguments import Call, Work, read_sizes
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
-LAYER = re.compile(r"_(Linear|LayerNormLinear|LayerNormMLP)(Backward)?")
+LAYER = re.compile(r"_(Linear|GroupedLinear|LayerNormLinear|LayerNormMLP)(Backward)?")
 WEIGHT_FIRST, GRADIENT = "_Linear", "Backward"
 
 Sizes = tuple[int, ...]

@@ -38,6 +38,7 @@ def flop(tmp_path: Path, *events: Any, names: list[str]) -> dict[str, float]:
         ("_Linear", (WEIGHT, IMAGE, [192], [], [])),
         ("_Linear", (WEIGHT, WEIGHT, [64, 192], IMAGE, [192])),  # before version 2, with copies in fp8
         ("_LayerNormLinear", (IMAGE, [64], [64], WEIGHT, [192])),
+        ("_GroupedLinear", (IMAGE, WEIGHT, WEIGHT, [192], [192])),  # of experts, which share the rows
     ],
 )
 def test_a_layer_multiplies_once_and_its_gradient_twice(
