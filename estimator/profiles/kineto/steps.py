@@ -25,7 +25,7 @@ FROM_UPDATES = (
     f"number: {STATE_STEPS}"
 )
 NO_STEPS = f"no step is marked, so the trace counts as one step{{wall}}: profile with a schedule, or {STATE_STEPS}"
-STUB = 0.05  # of a step
+STUB, FEW = 0.05, 10  # share of a step, and events
 NO_WALL = ", whose wall time is unknown"
 
 
@@ -113,14 +113,14 @@ def _windows(start: Integers, end: Integers) -> Integers:
 
 def _whole(windows: Integers, times: Integers, durations: Integers) -> Integers:
     """The windows in which anything began, all of them where nothing did; without a last one that the trace's end cut
-    off, soon after its begin.
+    off, soon after its begin. After a step of autotuning a whole one may be as short, but does more.
     """
     step = step_at(windows, times)
     inside = step >= 0
     begun, done_ps = (np.bincount(step[inside], each, len(windows)) for each in (None, durations[inside]))
-    rows = non_empty(np.column_stack([windows, done_ps.astype(np.int64)]), begun > 0)
-    start, end, done = rows.T
-    is_cut = len(rows) > 1 and _last_is_stub(end - start) and _last_is_stub(done)
+    rows = non_empty(np.column_stack([windows, begun, done_ps.astype(np.int64)]), begun > 0)
+    start, end, count, done = rows.T
+    is_cut = len(rows) > 1 and count[-1] <= FEW and _last_is_stub(end - start) and _last_is_stub(done)
     return rows[: len(rows) - is_cut, :2]
 
 

@@ -55,15 +55,19 @@ def test_a_stub_in_which_nothing_ran_is_no_step(tmp_path: Path) -> None:
     assert profile.wall_step_s == pytest.approx(100e-6)
 
 
-@pytest.mark.parametrize(("host_us", "copy_us", "steps"), [(40, 1, 2), (40, 20, 3), (400, 1, 3)])
+@pytest.mark.parametrize(
+    ("host_us", "copy_us", "copies", "steps"), [(40, 1, 1, 2), (40, 20, 1, 3), (400, 1, 1, 3), (40, 1, 12, 3)]
+)
 def test_a_last_step_that_the_end_of_the_trace_cut_off_is_none(
-    host_us: float, copy_us: float, steps: int, tmp_path: Path
+    host_us: float, copy_us: float, copies: int, steps: int, tmp_path: Path
 ) -> None:
     """As where the loss is printed behind the loop."""
+    launched = [10, 1010, *range(2010, 2010 + copies)]
     profile = read(
         tmp_path,
-        step(1, 0, 1000), step(2, 1000, 1000), step(3, 2000, host_us), *(launch(ts, ts) for ts in (10, 1010, 2010)),
-        kernel("work", 20, 300, 10), kernel("work", 1020, 300, 1010), kernel("copy", 2020, copy_us, 2010),
+        step(1, 0, 1000), step(2, 1000, 1000), step(3, 2000, host_us), *(launch(ts, ts) for ts in launched),
+        kernel("work", 20, 300, 10), kernel("work", 1020, 300, 1010),
+        *(kernel("copy", ts + 20, copy_us, ts) for ts in launched[2:]),
     )  # fmt: skip
     assert profile.steps == steps
     assert profile.wall_step_s == pytest.approx((2000 + host_us * (steps - 2)) / steps * 1e-6)
