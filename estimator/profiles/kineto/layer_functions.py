@@ -1,20 +1,15 @@
 """Layers that are autograd functions of Transformer Engine: they run their products without any op inside.
 
-A function lists its tensors, in an order that differs between versions; its gradient lists that of the result alone.
-Autograd gives both one number. Source: transformer_engine/pytorch/module.
+A function lists its tensors, in an order that differs between versions. Source: transformer_engine/pytorch/module.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from functools import lru_cache
 
-import numpy as np
-
 from estimator.profiles.kineto.arguments import Call, Work, read_sizes
-from estimator.profiles.kineto.trace import ABSENT, Trace
 
 LAYER = re.compile(r"_(Linear|GroupedLinear|LayerNormLinear|LayerNormMLP)(Backward)?")
 WEIGHT_FIRST, GRADIENT = "_Linear", "Backward"
@@ -31,7 +26,7 @@ def is_layer(name: str) -> bool:
 
 def describe_layer(call: Call) -> tuple[Work, ...]:
     """The products of a layer, or those of its gradient; no operands where the trace does not tell them."""
-    products = _products(call.name.removesuffix(GRADIENT), _matrices(call))
+    products = _products(call.name.removesuffix(GRADIENT), matrices(call))
     if call.name.endswith(GRADIENT):
         works = [work for m, n, k in products for work in (_work((m, n), (n, k), "nn"), _work((m, n), (m, k), "tn"))]
     else:
@@ -39,20 +34,7 @@ def describe_layer(call: Call) -> tuple[Work, ...]:
     return tuple(works) or (Work(),)
 
 
-def complete_layers(trace: Trace) -> None:
-    """Give each gradient of a layer the operands of the function that has its number."""
-    calls, kinds, numbers = list(trace.calls), trace.ops["kind"], trace.ops["sequence"]
-    layers = [kind for kind, call in enumerate(calls) if is_layer(call.name)]
-    rows = np.flatnonzero(np.isin(kinds, layers) & (numbers != ABSENT))
-    number_and_kind = list(zip(numbers[rows].tolist(), kinds[rows].tolist(), strict=True))
-    functions = {number: calls[kind] for number, kind in number_and_kind if not calls[kind].name.endswith(GRADIENT)}
-    for row, (number, kind) in zip(rows.tolist(), number_and_kind, strict=True):
-        function = functions.get(number)
-        if function and calls[kind].name == function.name + GRADIENT:
-            kinds[row] = trace.calls[calls[kind]._replace(dims=json.dumps(_matrices(function)).encode())]
-
-
-def _matrices(call: Call) -> list[Sizes]:
+def matrices(call: Call) -> list[Sizes]:
     """The tensors of two dimensions or more."""
     return [sizes for argument in read_sizes(call.dims) for sizes in argument if len(sizes) > 1]
 
