@@ -26,6 +26,7 @@ SPACE = re.compile(rb"[ \t\n\r]*")
 BETWEEN_EVENTS = re.compile(rb'\}[ \t\n\r]*,[ \t\n\r]*(?=\{[ \t\n\r]*"[A-Za-z])')
 EXTENT = json.JSONDecoder(parse_int=len, parse_float=len, strict=False)  # finds a value's end without huge numbers
 ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')  # a JSON escape, or a lone backslash
+NO_NUMBER = re.compile(rb"(?<=[:\[,\s])-?(?:inf|nan)(?=\s*[,\]}])")
 UNFINISHED = re.compile(rb',(?="?-[\d.]|,|null)')  # among durations: none, or a negative one
 CHUNK = 1 << 20  # [B]
 WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # smallest and largest window in which one value is searched [B]
@@ -254,8 +255,11 @@ def _extent(window: bytes) -> int:
 
 
 def _mended(raw: bytes) -> bytes:
-    """JSON text of the same size with a slash for each backslash that escapes nothing, as of Windows' paths."""
-    return ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else b"/", raw) if b"\\" in raw else raw
+    """JSON text of the same size with a slash for each backslash that escapes nothing, as of Windows' paths, and NaN
+    for what C++ writes of a division by zero, such as ``inf``.
+    """
+    raw = ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else b"/", raw) if b"\\" in raw else raw
+    return NO_NUMBER.sub(lambda found: b"NaN".rjust(len(found[0])), raw) if b"nan" in raw or b"inf" in raw else raw
 
 
 class _Cursor:

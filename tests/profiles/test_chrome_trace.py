@@ -189,6 +189,7 @@ def test_events_that_never_ended(dur: str, tmp_path: Path) -> None:
         (r'{"name": "C:\Users\x\\y\n"}', "C:/Users/x\\y\n"),  # backslashes that escape nothing, and others
         ('{"name": "a\tb\x01"}', "a\tb\x01"),  # plain control characters
         (b'{"name": "\xff"}', "\ufffd"),
+        ('{"name": "of inf", "args": {"x": inf, "y": [-nan ,nan], "z": -inf}}', "of inf"),  # of C++
     ],
 )
 def test_reads_json_that_is_nearly_right(events: str | bytes, name: str, tmp_path: Path) -> None:

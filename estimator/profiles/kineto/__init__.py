@@ -37,6 +37,7 @@ from estimator.profiles.kineto.devices import (
 )
 from estimator.profiles.kineto.graph import read_graph
 from estimator.profiles.kineto.launches import Launches, find_launches
+from estimator.profiles.kineto.layer_gradients import complete_layers
 from estimator.profiles.kineto.nesting import Nesting, are_calls, nest_ops
 from estimator.profiles.kineto.places import Calls, places_of_rows
 from estimator.profiles.kineto.rows import rows_on_device, rows_on_host, table_of_rows
@@ -74,6 +75,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     nest = nest_ops(whole)
     complete_convolutions(whole, nest)
     complete_attention(whole, nest)
+    complete_layers(whole)
     graph, launches = read_graph(whole, nest), find_launches(whole, nest)
     steps = find_steps(whole, launches.time)
     on_device, computing = bool(len(whole.device)), on_computing_devices(whole)

@@ -144,12 +144,12 @@ def _of_library(base: str) -> bool:
 
 def _settings(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> str:
     axes = max(map(len, sizes)) - 2
-    transposed = "transpose" in base or read_value(arguments, "transposed") is True
+    transposed = _is_transposed(arguments, base, sizes)
     settings: dict[str, str | None] = {
         name: _per_axis(read_value(arguments, argument), axes)
         for name, argument in (("strides", "stride"), ("pads", "padding"), ("dilations", "dilation"))
     }
-    settings["strides"] = settings["strides"] or _strides(sizes)
+    settings["strides"] = settings["strides"] or _strides(_mirrored(sizes) if transposed else sizes)
     groups = read_value(arguments, "groups")
     if type(groups) is not int and not transposed and sizes.image and sizes.weight and sizes.weight[1] > 0:
         groups = sizes.image[1] // sizes.weight[1]
@@ -160,6 +160,29 @@ def _settings(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> 
     settings["bias"] = "1" if _has_bias(arguments) else None
     text = ";".join(f"{name}={value}" for name, value in settings.items() if value)
     return f"{text};transposed=1" if transposed else text
+
+
+def _is_transposed(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> bool:
+    """Whether a convolution is transposed; where the trace does not say so, whether only such a one has these sizes."""
+    stated = read_value(arguments, "transposed")
+    if "transpose" in base or type(stated) is bool:
+        return "transpose" in base or stated is True
+    return not _fits(sizes) and _fits(_mirrored(sizes))
+
+
+def _mirrored(sizes: Geometry) -> Geometry:
+    """The sizes of the convolution that a transposed one mirrors: image and output change places."""
+    return Geometry(sizes.output, sizes.weight, sizes.image)
+
+
+def _fits(sizes: Geometry) -> bool:
+    """Whether a convolution may have these sizes, as far as they are known: it does not enlarge its image by more than
+    its padding.
+    """
+    image, weight, output = sizes
+    if not weight or (image and (weight[1] < 1 or image[1] % weight[1])) or (output and output[1] != weight[0]):
+        return False
+    return not (image and output) or all(o <= i + w for o, i, w in zip(output[2:], image[2:], weight[2:], strict=True))
 
 
 def _has_channels_last(arguments: Mapping[str, Argument]) -> bool:

@@ -1,18 +1,19 @@
 """Sizes of convolutions in a trace without their strides: a convolution and its two gradients share their tensors.
 
 The op around a gradient knows the tensor that the gradient lacks; the output's size of a forward convolution is that
-of the gradient which its backward pass reads.
+of the gradient which its backward pass reads. In inference the op behind a convolution mostly reads its output first.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 
 from estimator.core.types import Integers
 from estimator.profiles.kineto import convolution_ops
-from estimator.profiles.kineto.arguments import Geometry
+from estimator.profiles.kineto.arguments import Geometry, read_sizes
 from estimator.profiles.kineto.nesting import Nesting
 from estimator.profiles.kineto.trace import Trace
 
@@ -29,10 +30,10 @@ def complete_convolutions(trace: Trace, nest: Nesting) -> None:
     if not len(rows):
         return
     sizes = _of_parents(rows, kinds, nest.parent, open_kinds)
-    forward = _outputs(sizes)
+    forward, behind = _outputs(sizes), _outputs(dict(_read_behind(trace, sizes)))
     calls = list(trace.calls)
     for row, known in sizes.items():
-        geometry = known if all(known) else forward.get(known[:2])
+        geometry = known if all(known) else forward.get(known[:2]) or behind.get(known[:2])
         if geometry:
             kinds[row] = trace.calls[calls[kinds[row]]._replace(geometry=geometry)]
 
@@ -54,3 +55,23 @@ def _outputs(sizes: dict[int, Geometry]) -> dict[tuple[tuple[int, ...], ...], Ge
         if all(geometry):
             found[geometry[:2]].add(geometry)
     return {pair: next(iter(geometries)) for pair, geometries in found.items() if len(geometries) == 1}
+
+
+def _read_behind(trace: Trace, sizes: dict[int, Geometry]) -> Iterator[tuple[int, Geometry]]:
+    """Yield each convolution with the tensor that the next op reads first, where that may be its output."""
+    calls, ops = list(trace.calls), trace.ops
+    for row, known in sizes.items():
+        lane = slice(row, int(np.searchsorted(ops["lane"], ops["lane"][row], "right")))
+        behind = row + int(np.searchsorted(ops["start"][lane], ops["start"][row] + ops["duration"][row]))
+        if behind < lane.stop:
+            read_first = next(iter(read_sizes(calls[ops["kind"][behind]].dims)), [])[:1]
+            yield from ((row, known._replace(output=output)) for output in read_first if _may_be_output(output, known))
+
+
+def _may_be_output(dims: tuple[int, ...], known: Geometry) -> bool:
+    """Whether a tensor may be the output of a convolution of this image and weight."""
+    image, weight, output = known
+    if output or not image or len({len(dims), len(image), len(weight)}) > 1:
+        return False
+    fits = all(0 < size <= of + window for size, of, window in zip(dims[2:], image[2:], weight[2:], strict=True))
+    return dims[:2] == (image[0], weight[0]) and fits

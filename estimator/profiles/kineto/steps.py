@@ -13,7 +13,7 @@ import numpy as np
 
 from estimator.core.types import Flags, Integers
 from estimator.profiles import events
-from estimator.profiles.columns import Columns
+from estimator.profiles.columns import Columns, slices
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.kineto.nesting import is_matrix
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
@@ -25,6 +25,7 @@ FROM_UPDATES = (
     f"number: {STATE_STEPS}"
 )
 NO_STEPS = f"no step is marked, so the trace counts as one step{{wall}}: profile with a schedule, or {STATE_STEPS}"
+STUB, FEW = 0.05, 10  # share of a step, and events
 NO_WALL = ", whose wall time is unknown"
 
 
@@ -49,8 +50,10 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     """The steps of a trace; ``launched`` is when the host launched each device event [ps], ABSENT where unknown."""
     if len(trace.device) and (launched == ABSENT).all():
         launched = trace.device["start"]
+    launched = _at_the_earliest(trace.device, launched)
     is_device = bool(len(trace.device))
-    windows = _non_empty(_marked(trace), launched if is_device else trace.ops["start"])
+    times, timed = (launched, trace.device) if is_device else (trace.ops["start"], trace.ops)
+    windows = _whole(_marked(trace), times, timed["duration"])
     bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
     if not len(bounds):
         first, last = span_ps(trace)
@@ -63,6 +66,21 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
     return Steps(len(bounds), wall_s, of_op >= 0, step, bounds, (*warnings, *outside), updates)
+
+
+def _at_the_earliest(device: Columns, launched: Integers) -> Integers:
+    """When each device event was launched; where that is unknown, the launch of an event before it on its stream, or on
+    any stream where no launch of its own is known.
+
+    A stream runs in the order of launches. Older profilers record no launch by libraries that call the driver itself.
+    """
+    times, of_any = launched.copy(), np.empty_like(launched)
+    by_start = np.argsort(device["start"], kind="stable")
+    of_any[by_start] = np.maximum.accumulate(launched[by_start])
+    for stream in slices(device["lane"]):
+        own = launched[stream]
+        times[stream] = np.maximum.accumulate(own) if (own != ABSENT).any() else of_any[stream]
+    return np.where(launched == ABSENT, times, launched)
 
 
 def span_ps(trace: Trace) -> tuple[int, int]:
@@ -93,10 +111,22 @@ def _windows(start: Integers, end: Integers) -> Integers:
     return np.stack([start, end], axis=1)[np.argsort(start, kind="stable")]
 
 
-def _non_empty(windows: Integers, times: Integers) -> Integers:
-    """The windows in which anything began; all of them where nothing did."""
+def _whole(windows: Integers, times: Integers, durations: Integers) -> Integers:
+    """The windows in which anything began, all of them where nothing did; without a last one that the trace's end cut
+    off, soon after its begin. After a step of autotuning a whole one may be as short, but does more.
+    """
     step = step_at(windows, times)
-    return non_empty(windows, np.bincount(step[step >= 0], minlength=len(windows)) > 0)
+    inside = step >= 0
+    begun, done_ps = (np.bincount(step[inside], each, len(windows)) for each in (None, durations[inside]))
+    rows = non_empty(np.column_stack([windows, begun, done_ps.astype(np.int64)]), begun > 0)
+    start, end, count, done = rows.T
+    is_cut = len(rows) > 1 and count[-1] <= FEW and _last_is_stub(end - start) and _last_is_stub(done)
+    return rows[: len(rows) - is_cut, :2]
+
+
+def _last_is_stub(amounts: Integers) -> bool:
+    """Whether the last step has next to nothing of what the others have."""
+    return bool(amounts[-1] < STUB * np.median(amounts[:-1]))
 
 
 def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:

@@ -26,6 +26,7 @@ from estimator.profiles.kineto.arguments import (
 )  # fmt: skip
 from estimator.profiles.kineto.attention import describe_attention, is_attention
 from estimator.profiles.kineto.convolution_ops import CONVOLUTIONS, describe_convolution
+from estimator.profiles.kineto.layer_functions import describe_layer, is_layer
 from estimator.profiles.kineto.product_ops import describe_product, is_product
 
 COMPILED = re.compile(r"(## Call )?Compiled(Function|FxGraph).*|Torch-Compiled Region.*")  # they state a graph's inputs
@@ -38,7 +39,8 @@ SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_mult
 def is_matrix(name: str) -> bool:
     """Whether an op computes or dispatches matrix products or convolutions."""
     base = base_name(name)
-    return is_product(name) or base in CONVOLUTIONS or base in SEVERAL_PRODUCTS or is_attention(base)
+    is_one = is_product(name) or base in CONVOLUTIONS or is_attention(base)
+    return is_one or base in SEVERAL_PRODUCTS or is_layer(name)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -62,6 +64,8 @@ def describe(call: Call) -> tuple[Work, ...]:
         pieces = describe_product(call)
     elif is_attention(base):
         pieces = describe_attention(call)
+    elif is_layer(call.name):
+        pieces = describe_layer(call)
     precision = read_precision(call.types)
     pieces = tuple(work._replace(precision=precision) for work in pieces) or _other(call.dims, call.types)
     return (pieces[0]._replace(attributes=_cast(call.types)),) if base == "copy" else pieces

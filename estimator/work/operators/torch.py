@@ -196,6 +196,7 @@ LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something wit
     Rule("gemm", r"(sgl_kernel|trtllm|vllm)::\w*scaled_mm\w*|sgl_kernel::bmm_fp8|bitsandbytes::int8_linear_matmul"),
     Rule("gemm", r"fbgemm::f8f8bf16(_\w+wise)?|tex(_ts)?::te_gemm(_ts)?|triton_(b|add|badd)?mm(_\w*)?"),
     Rule("gemm", r"primus_turbo\w*::(hipblaslt_gemm\w*|(ck_)?grouped_gemm(_variable_k)?(_impl)?)"),
+    Rule("gemm", r"_(Linear|GroupedLinear|LayerNormLinear|LayerNormMLP)(Backward)?"),  # of Transformer Engine
     Rule("attention_grad", r"flash_attn_3::bwd|xformers\w*::flash_bwd", operands=ATTENDED_GRAD, positions=1),
     Rule("attention_grad", r"xformers\w*::efficient_attention_backward_cutlass", operands=ATTENDED_GRAD, positions=1),
     Rule(

@@ -21,6 +21,29 @@ def test_a_kernel_belongs_to_the_step_that_launched_it(tmp_path: Path) -> None:
     assert any("33 % of the ops' time lies outside the steps" in warning for warning in profile.warnings)
 
 
+def test_a_kernel_without_a_launch_follows_the_one_before_it_on_its_stream(tmp_path: Path) -> None:
+    """Triton launches by a call of the driver that profilers did not record before 2023."""
+    profile = read(
+        tmp_path,
+        step(1, 100, 100), step(2, 200, 100), launch(110, 1), launch(210, 2), kernel("before_the_trace", 70, 10, 99),
+        kernel("work", 120, 5, 1), kernel("triton", 130, 20, 97), kernel("work", 220, 5, 2),
+        kernel("triton", 230, 20, 98),
+    )  # fmt: skip
+    assert profile.ops["kernel"].tolist() == ["work", "triton"]
+    assert profile.ops["calls"].tolist() == [1, 1]
+    assert profile.busy_step_s == pytest.approx(25e-6)
+
+
+def test_a_stream_without_any_launch_follows_the_others(tmp_path: Path) -> None:
+    profile = read(
+        tmp_path,
+        step(1, 100, 100), step(2, 200, 100), launch(110, 1), launch(210, 2), kernel("work", 120, 5, 1),
+        kernel("work", 220, 5, 2), *(kernel("ncclKernel", ts, 30, 90 + ts, stream=8) for ts in (70, 122, 240)),
+    )  # fmt: skip
+    assert profile.ops.set_index("kernel")["calls"].to_dict() == {"work": 1, "ncclKernel": 1}
+    assert profile.busy_step_s == pytest.approx((32 + 35) / 2 * 1e-6)
+
+
 def test_without_any_launch_kernels_belong_to_the_step_in_which_they_begin(tmp_path: Path) -> None:
     profile = read(tmp_path, step(1, 100, 100), kernel("work", 150, 20, 0), kernel("before", 50, 20, 0))
     assert profile.ops["kernel"].tolist() == ["work"]
@@ -30,6 +53,24 @@ def test_a_stub_in_which_nothing_ran_is_no_step(tmp_path: Path) -> None:
     profile = read(tmp_path, step(1, 0, 100), step(2, 100, 1), launch(10, 1), kernel("work", 20, 50, 1))
     assert profile.steps == 1
     assert profile.wall_step_s == pytest.approx(100e-6)
+
+
+@pytest.mark.parametrize(
+    ("host_us", "copy_us", "copies", "steps"), [(40, 1, 1, 2), (40, 20, 1, 3), (400, 1, 1, 3), (40, 1, 12, 3)]
+)
+def test_a_last_step_that_the_end_of_the_trace_cut_off_is_none(
+    host_us: float, copy_us: float, copies: int, steps: int, tmp_path: Path
+) -> None:
+    """As where the loss is printed behind the loop."""
+    launched = [10, 1010, *range(2010, 2010 + copies)]
+    profile = read(
+        tmp_path,
+        step(1, 0, 1000), step(2, 1000, 1000), step(3, 2000, host_us), *(launch(ts, ts) for ts in launched),
+        kernel("work", 20, 300, 10), kernel("work", 1020, 300, 1010),
+        *(kernel("copy", ts + 20, copy_us, ts) for ts in launched[2:]),
+    )  # fmt: skip
+    assert profile.steps == steps
+    assert profile.wall_step_s == pytest.approx((2000 + host_us * (steps - 2)) / steps * 1e-6)
 
 
 @pytest.mark.parametrize(
