@@ -90,6 +90,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         timeline=_timeline(reading, workers[0], steps, row),
         ranks=len(workers),
         steps=max(counts),
+        turns=ops.turns_of_steps(workers[0].kinds, workers[0].total) / counts[0],
         workload=_as_profiled(workload, reading, workers),
         device=None,
         device_recorded=workers[0].device_recorded,
@@ -114,7 +115,12 @@ def _as_profiled(workload: Workload, reading: _Reading, workers: list[_Part]) ->
     slots = workload.optimizer_slots if states_given else state.slots
     precision = workload.parameter_precision or state.precision
     kept = {"optimizer_slots": slots, "parameter_precision": precision}
-    return workload.model_copy(update={"parameters": workload.parameters or state.parameters, **kept})
+    if not workload.parameters:
+        kept |= {
+            "parameters": state.parameters,
+            "frozen_parameters": workload.frozen_parameters or state.frozen or None,
+        }
+    return workload.model_copy(update=kept)
 
 
 def _steps(reading: _Reading, workers: list[_Part]) -> Integers:

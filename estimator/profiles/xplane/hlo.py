@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from estimator.profiles import messages, phases
-from estimator.profiles.xplane import attention
+from estimator.profiles.xplane import attention, passes
+from estimator.profiles.xplane.flow import WHOLE, Flow, Value
 from estimator.profiles.xplane.fusions import Fusion
-from estimator.profiles.xplane.state import Array, State, kept_state
+from estimator.profiles.xplane.state import Array, State, Taken, kept_state
 
 PRECISIONS = {
     10: "fp16", 11: "fp32", 12: "fp64", 16: "bf16", 2: "int8", 6: "int8", 21: "int4", 22: "int4",
@@ -27,6 +28,7 @@ CONVOLUTION_CALL = "__cudnn$conv"  # before the name of a library's pass; its la
 COPIES = re.compile(r"(copy|(dynamic-(update-)?)?slice|async)(-start|-update|-done)?|(send|recv)(-done)?")
 HOST_MEMORY = 5  # the memory space of a layout, ``S(5)`` in XLA's texts
 SENDS = re.compile(r"(ragged-)?all-|reduce-scatter|collective-")  # begins the opcodes of collectives
+WHOLE_SHARDINGS = (0, 1)  # replicated, or on one device: OpSharding's types
 FLOATS = ("fp64", "fp32", "fp16", "bf16")  # formats of weights and states
 ACROSS_LINK = "memory=host"  # the attribute of copies from or to the host's memory
 AXES = {  # of a product, and what OPS' attributes call them
@@ -53,10 +55,14 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Program:
-    """A program's instructions by name, and what it keeps from run to run."""
+    """A program's instructions by name, what it keeps from run to run, and the loops whose turns are steps.
+
+    ``loops`` gives, by an instruction that runs once a turn, which loop it is of.
+    """
 
     instructions: Mapping[str, tuple[Instruction, ...]]
     state: State | None = None
+    loops: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_PROGRAM = Program({})
@@ -71,20 +77,71 @@ def read_program(content: bytes, where: str) -> tuple[str, Program]:
     """The module's name, and the program. Raises EstimatorError."""
     module = messages.parse("HloProto", content, where).hlo_module
     computations = {computation.id: computation for computation in module.computations}
-    by_id = {i.id: i for computation in module.computations for i in computation.instructions}
-    instructions = {i.name: tuple(_parts(i, by_id, computations)) for i in by_id.values()}
-    return module.name, Program(instructions, _state(module))
+    flow = Flow(module)
+    instructions = {i.name: tuple(_parts(i, flow.by_id, computations)) for i in flow.by_id.values()}
+    loops: dict[str, str] = {}
+    for loop in passes.loops_of_steps(flow):
+        body, name = loop.called_computation_ids[0], loop.metadata.op_name
+        loops |= {i.name: f"{module.name}.{body}" for i in flow.instructions[body]}
+        inside = [i.name for each in (body, *flow.called(body)) for i in flow.instructions.get(each, ())]
+        instructions |= {each: tuple(_of_turn(part, name) for part in instructions[each]) for each in inside}
+    return module.name, Program(instructions, _state(module, flow), loops)
 
 
-def _state(module: Any) -> State | None:
+def _of_turn(instruction: Instruction, loop: str) -> Instruction:
+    """An instruction as that of one step, by the name of the loop over steps that it is in."""
+    program, inside = instruction.path.partition("/")[0], f"{loop}/body/"
+    if not instruction.path.startswith(inside):
+        return instruction
+    return replace(instruction, path=f"{program}/{instruction.path.removeprefix(inside)}")
+
+
+def _state(module: Any, flow: Flow) -> State | None:
     """What the entry computation keeps; None where parts of arrays may be on other devices."""
-    entry = next((each for each in module.computations if each.id == module.entry_computation_id), None)
-    if entry is None or any(SENDS.match(i.opcode) for each in module.computations for i in each.instructions):
+    entry = flow.instructions.get(module.entry_computation_id)
+    root = flow.by_id.get(flow.roots.get(module.entry_computation_id))
+    if entry is None or root is None:
         return None
-    parameters = (i for i in entry.instructions if i.opcode == "parameter")
-    taken = [(i.metadata.op_name, array) for i in parameters for array in _arrays(i.shape)]
-    root = next((i for i in entry.instructions if i.id == entry.root_id), None)
-    return None if root is None else kept_state(taken, _arrays(root.shape))
+    given = [(Value(root.id, place), array) for place, array in _places(root.shape)]
+    if _is_divided(module, flow, {array for _, array in given}):
+        return None
+    back = {passes.unchanged(flow, value) for value, _ in given}
+    taken = [
+        Taken(i.metadata.op_name, array, passes.use(flow, Value(i.id, place)), i.id in back)
+        for i in entry
+        if i.opcode == "parameter"
+        for place, array in _places(i.shape)
+    ]
+    made = [(value, array) for value, array in given if not passes.of_forward_pass(flow, value)]
+    gradients = [array for value, array in made if passes.is_gradient(flow, value)]
+    return kept_state(taken, [array for _, array in made], gradients)
+
+
+def _is_divided(module: Any, flow: Flow, given: Collection[Array]) -> bool:
+    """Whether devices may hold parts of arrays that a program gives back: it sends, and nothing says that they do not.
+
+    A device's copy in an array of all copies, as ``jax.pmap`` takes it, is whole. Replicas take copies.
+    """
+    sends = {i.opcode for i in flow.by_id.values() if SENDS.match(i.opcode)}
+    reduces_alone = all(opcode.startswith("all-reduce") for opcode in sends)
+    has_partitions = module.device_assignment.computation_count != 1
+    taken = [i for i in flow.instructions[module.entry_computation_id] if i.opcode == "parameter"]
+    kept = [i for i in taken if any(array in given for array in _arrays(i.shape))]
+    whole = (_is_whole(i, reduces_alone) if i.HasField("sharding") else not has_partitions for i in kept)
+    return bool(sends) and not all(whole)
+
+
+def _is_whole(parameter: Any, reduces_alone: bool) -> bool:
+    """Whether each device holds all of an array, or its own copy of what all-reduces alone concern."""
+    sharding, first = parameter.sharding, list(parameter.shape.dimensions)[:1]
+    is_copy = first == [1] and set(sharding.tile_assignment_dimensions[1:]) <= {1}
+    return sharding.type in WHOLE_SHARDINGS or (is_copy and reduces_alone)
+
+
+def _places(shape: Any) -> Iterator[tuple[int, Array]]:
+    """Yield the arrays of floating-point numbers of a shape, scalars apart, with their places where it is a tuple."""
+    parts = enumerate(shape.tuple_shapes) if shape.tuple_shapes else [(WHOLE, shape)]
+    yield from ((place, array) for place, part in parts for array in _arrays(part))
 
 
 def _arrays(shape: Any) -> list[Array]:
