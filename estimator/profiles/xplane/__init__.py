@@ -210,12 +210,17 @@ class _Reading:
         busiest_ps = max((part.total.busy_ps for part in parts), default=0)
         return [part for part in parts if part.total.busy_ps >= ranks.LEAST_SHARE * busiest_ps]
 
-    def host_counted(self) -> Integers:
-        """Start and end of the times in which the ops of a host belong to its steps; none where all do."""
-        host = self.parts[0]
-        if not host.kinds or not (self.steps.windows or self.steps.left_out()):
+    def counted(self) -> Integers:
+        """Start and end of the times in which ops belong to steps that the reading did not know; none where all do.
+
+        Those are steps that a host marks around its own ops, and those that runs or calls stand for.
+        """
+        left_out = self.steps.left_out()
+        parts = [part for part in (self.parts if left_out else self.parts[:1]) if part.kinds]
+        if not parts or not (self.steps.windows or left_out):
             return NO_WINDOWS
-        steps, (first, last) = self.steps.counted(), host.begun
+        steps = self.steps.counted()
+        first, last = min(part.begun[0] for part in parts), max(part.begun[1] for part in parts)
         all_inside = first >= steps[0, 0] and last < steps[-1, 1] and (steps[1:, 0] == steps[:-1, 1]).all()
         return NO_WINDOWS if all_inside else steps
 
@@ -223,7 +228,7 @@ class _Reading:
 def _read(content: Content) -> _Reading:
     """Read a dump. Events out of order, which profilers do not write, are read again the slow way.
 
-    A host whose ops ran outside of its steps is read again as well: its marks are known only when all of it was read.
+    A dump whose ops ran outside of its steps is read again as well: these are known only when all of it was read.
     """
     spans = [wire.span(value) for number, value in wire.fields(content, 0, len(content)) if number == SPACE_PLANE]
     ordered = True
@@ -232,18 +237,20 @@ def _read(content: Content) -> _Reading:
     except OutOfOrderError:
         ordered = False
         reading = _read_in_order(content, spans, ordered)
-    counted = reading.host_counted()
+    counted = reading.counted()
     return _read_again(content, spans, ordered, reading, counted) if len(counted) else reading
 
 
 def _read_again(content: Content, spans: list[Span], ordered: bool, before: _Reading, counted: Integers) -> _Reading:
-    """The reading of the host's ops of these times alone."""
+    """The reading of the ops of these times alone."""
     reading = _read_in_order(content, spans, ordered, counted)
-    reading.parts[0].outside_ps = round(before.parts[0].total.sum_ps - reading.parts[0].total.sum_ps)
+    for part, whole in zip(reading.parts, before.parts, strict=True):
+        if part.counted is counted:
+            part.outside_ps = round(whole.total.sum_ps - part.total.sum_ps)
     return reading
 
 
-def _read_in_order(content: Content, spans: list[Span], ordered: bool, host_counted: Integers = NO_WINDOWS) -> _Reading:
+def _read_in_order(content: Content, spans: list[Span], ordered: bool, counted: Integers = NO_WINDOWS) -> _Reading:
     planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
     ops.set_aside(planes)
     reading = _Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
@@ -257,7 +264,8 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool, host_coun
     host = [plane for plane in planes if not plane.device]
     for group in [host, *([plane] for plane in planes if plane.device)]:
         own = _accelerator(content, group[0], reading, base_ns, chunk, ordered) if group is not host else None
-        part = own or _Part(counted=host_counted)
+        part = own or _Part()
+        part.counted = part.counted if len(part.counted) else counted
         reading.parts.append(part)
         nested: list[Iterator[Batch]] = []
         flat: list[Iterator[Batch]] = []

@@ -378,6 +378,21 @@ def test_turns_of_loops_over_steps_are_told_of_each_run(tmp_path: Path, monkeypa
     assert read_bytes(runs_and_marks((0, 80), (100, 180), marks=0, later=190), tmp_path).steps == 8
 
 
+def test_runs_of_an_evaluation_behind_the_steps_are_left_out(tmp_path: Path) -> None:
+    def run(program: int, number: int, start: int, duration: int) -> bytes:
+        stats = ((1, number), (2, program))
+        return event(program, start, duration, *(field(1, 3) + field(5, f"op.{program}"),), *(
+            field(1, stat) + field(4, value) for stat, value in stats
+        ))  # fmt: skip
+
+    ran = [run(1, at, 100 * at, 80) for at in range(4)] + [run(2, at, 400 + 50 * at, 40) for at in range(3)]
+    content = space([ran], ("train", "eval"), ("run_id", "program_id", "hlo_op"))
+    profile = read_bytes(content.replace(field(3, 10**18 + 7), field(3, 10**18)), tmp_path)
+    assert (profile.steps, profile.ops["op"].tolist(), profile.ops["calls"].tolist()) == (4, ["op.1"], [1.0])
+    assert "3 runs of 1 other program(s) ran several in a row" in str(profile.warnings)
+    assert "27 % of the ops' time lies outside the steps" in str(profile.warnings)
+
+
 def test_refuses_marks_around_nothing(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="no op ran inside its steps"):
         read_bytes(runs_and_marks(marks=2, later=10**6), tmp_path)
