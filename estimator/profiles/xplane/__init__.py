@@ -47,6 +47,7 @@ IDENTITY = (  # stats that identify an op
     "hlo_op", "hlo_module", ops.PROGRAM_ID, "tf_op", "annotation", "shape", "tensor_shapes",
 )  # fmt: skip
 STEP, RUN = "step_num", "run_id"
+ORDINAL = "device_ordinal"  # of one of several devices that a processor stands for
 LONGEST = 2**60  # [ps], 13 days
 LANES_MEMORY = 16 << 20  # chunks of all lanes together [B]; decoded they take about ten times as much
 CHUNK_BYTES = (1 << 17, 1 << 20)  # the least and the most of one lane
@@ -82,15 +83,17 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
             raise EstimatorError(NOTHING_IN_STEPS if any(part.outside_ps for part in reading.parts) else NO_OP_RECORDED)
     steps = _steps(reading, workers)
     counts = devices.step_counts([part.steps for part in workers], len(steps))
-    tables, rows = zip(*(part.ops(n, str(dump)) for part, n in zip(workers, counts, strict=True)), strict=True)
-    busy_s = [part.total.busy_ps * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
+    on_host = max(len(workers[0].ordinals), 1)
+    each = zip(workers, counts, strict=True)
+    tables, rows = zip(*(part.ops(on_host * count, str(dump)) for part, count in each), strict=True)
+    busy_s = [part.busy_ps() * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
     row = ranks.merged_rows(tables[0])[rows[0]] if len(tables) > 1 else rows[0]
     return Profile(
         ops=ranks.mean_ops(tables) if len(tables) > 1 else tables[0],
         timeline=_timeline(reading, workers[0], steps, row),
-        ranks=len(workers),
+        ranks=on_host * len(workers),
         steps=max(counts),
-        turns=ops.turns_of_steps(workers[0].kinds, workers[0].total) / counts[0],
+        turns=ops.turns_of_steps(workers[0].kinds, workers[0].total) / (on_host * counts[0]),
         workload=_as_profiled(workload, reading, workers),
         device=None,
         device_recorded=workers[0].device_recorded,
@@ -177,9 +180,14 @@ class _Part:
     op_count: int = 0  # kinds of events that are ops
     waits: set[int] = field(default_factory=set)  # those that wait for input
     computes: bool = False  # whether it did more than copy
+    ordinals: set[int] = field(default_factory=set)  # of the devices that a host stands for, where it tells them
     outside_ps: int = 0  # time of the ops outside of its steps
     total: Tally = field(default_factory=Tally)
     record: DeviceRecord = field(default_factory=DeviceRecord)
+
+    def busy_ps(self) -> float:
+        """The time in which it ran any op; of devices that a host stands for, at most what the ops of one took in turn."""
+        return min(float(self.total.busy_ps), self.total.sum_ps / max(len(self.ordinals), 1))
 
     def ops(self, steps: int, where: str) -> tuple[pd.DataFrame, Integers]:
         """OPS of one step, and the row of each kind."""
@@ -303,7 +311,7 @@ class _PlaneEvents:
     def __init__(self, content: Content, plane: Plane, reading: _Reading, part: _Part, chunk_bytes: int) -> None:
         self.plane, self.reading, self.part = plane, reading, part
         correlated = (CORRELATION,) if reading.launched else ()
-        stats = plane.ids((*IDENTITY, STEP, RUN, *devices.COPY_STATS, *correlated))
+        stats = plane.ids((*IDENTITY, STEP, RUN, ORDINAL, *devices.COPY_STATS, *correlated))
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
         self.texts = Texts(plane.stats)
@@ -353,6 +361,7 @@ class _PlaneEvents:
         events = self._in_steps(events)
         number = self._kind_numbers(events)
         self._record_device(events, number, line)
+        self._record_ordinals(events.take(number != NO_OP))
         batch = Batch(number, events.start, events.duration).take(number != NO_OP)
         first, last = self.part.begun
         self.part.begun = min(first, int(batch.start.min(initial=LAST))), max(last, int(batch.start.max(initial=FIRST)))
@@ -372,6 +381,12 @@ class _PlaneEvents:
         if _is_flat(self.plane, line):
             columns = (number, events.start, events.duration, self._correlation(events))
             self.part.record.add(line.name, *(column[number != NO_OP] for column in columns))
+
+    def _record_ordinals(self, events: Events) -> None:
+        """Keep which of several devices, for which a host stands, ran its ops."""
+        if ORDINAL in self.stats and not self.plane.device:
+            ordinals = np.unique(events.tokens[self.stats.index(ORDINAL)])
+            self.part.ordinals.update(ordinals[ordinals != ABSENT].tolist())
 
     def _correlation(self, events: Events) -> Integers:
         """The number of the launch of each event; ABSENT where it has none."""
@@ -464,6 +479,7 @@ def _warnings(reading: _Reading, workers: list[_Part]) -> Iterator[str]:
         yield from reading.steps.warnings()
     idle = [part.name for part in reading.parts if part.kinds and part not in workers]
     yield from ranks.device_warnings(len(workers), idle)
+    yield from ranks.host_warnings(len(workers[0].ordinals))
     outside, total = sum(part.outside_ps for part in workers), sum(part.total.sum_ps for part in workers)
     yield from outside_warnings(outside, outside + total)
     yield from crossing_warnings(Tally(crossing=sum(part.total.crossing for part in workers)))

@@ -393,6 +393,19 @@ def test_runs_of_an_evaluation_behind_the_steps_are_left_out(tmp_path: Path) -> 
     assert "27 % of the ops' time lies outside the steps" in str(profile.warnings)
 
 
+def test_a_processor_that_stands_for_devices_is_as_many_ranks(tmp_path: Path) -> None:
+    stats = ("hlo_op", "device_ordinal")
+    ran = [
+        [event(1, 50 * device, 80, field(1, 1) + field(5, "dot.1"), field(1, 2) + field(4, device))]
+        for device in (0, 1)
+    ]
+    profile = read_bytes(space(ran, ("dot",), stats), tmp_path)
+    assert (profile.ranks, profile.ops["calls"].tolist()) == (2, [1.0])
+    assert profile.ops["time_s"].tolist() == pytest.approx([80e-12])
+    assert profile.busy_step_s == pytest.approx(80e-12)
+    assert "the mean over 2 devices for which this processor stands" in str(profile.warnings)
+
+
 def test_refuses_marks_around_nothing(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="no op ran inside its steps"):
         read_bytes(runs_and_marks(marks=2, later=10**6), tmp_path)
