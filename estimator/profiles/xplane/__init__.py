@@ -186,7 +186,7 @@ class _Part:
     record: DeviceRecord = field(default_factory=DeviceRecord)
 
     def busy_ps(self) -> float:
-        """The time in which it ran any op; of devices that a host stands for, at most what the ops of one took in turn."""
+        """The time in which it ran any op; of devices that a host stands for, no more than the ops of one took."""
         return min(float(self.total.busy_ps), self.total.sum_ps / max(len(self.ordinals), 1))
 
     def ops(self, steps: int, where: str) -> tuple[pd.DataFrame, Integers]:
