@@ -245,8 +245,18 @@ def _ranks(instruction: Any) -> str:
     """How many devices exchange the message of a collective; empty where it states no groups, or unlike ones."""
     listed = instruction.collective_device_list
     groups = {len(group.replica_ids) for group in (*instruction.replica_groups, *listed.replica_groups)}
-    sizes = (groups | {listed.iota_replica_group_list.num_devices_per_group}) - {0}
+    sizes = (groups | {listed.iota_replica_group_list.num_devices_per_group, _along_mesh(instruction.mesh_groups)}) - {
+        0
+    }
     return f"ranks={sizes.pop()}" if len(sizes) == 1 else ""
+
+
+def _along_mesh(groups: Any) -> int:
+    """How many devices are in each group along some axes of a mesh; 0 where no axes, or unknown ones, are stated."""
+    sizes = [axis.size for axis in groups.mesh.axes]
+    if not groups.axes or any(axis.mesh_axis_index >= len(sizes) for axis in groups.axes):
+        return 0
+    return math.prod(axis.sub_axis_info.size or sizes[axis.mesh_axis_index] for axis in groups.axes)
 
 
 def _flat(shape: Any, depth: int = 0) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from estimator.work.shapes import read_attributes
 from tests.conftest import make_ops
 
 F32, BF16 = 11, 16
+MESH = {"axes": [{"name": "data", "size": 2}, {"name": "model", "size": 4}]}
 
 
 def program(
@@ -231,6 +232,10 @@ def test_transfers_to_the_host() -> None:
         ({"replica_groups": [{"replica_ids": [0, 1, 2]}, {"replica_ids": [3, 4, 5]}]}, "ranks=3"),
         ({"collective_device_list": {"replica_groups": [{"replica_ids": [0, 1]}]}}, "ranks=2"),
         ({"collective_device_list": {"iota_replica_group_list": {"num_devices_per_group": 4}}}, "ranks=4"),
+        ({"mesh_groups": {"mesh": MESH, "axes": [{}]}}, "ranks=2"),  # along the first axis
+        ({"mesh_groups": {"mesh": MESH, "axes": [{}, {"mesh_axis_index": 1}]}}, "ranks=8"),
+        ({"mesh_groups": {"mesh": MESH, "axes": [{"mesh_axis_index": 1, "sub_axis_info": {"size": 2}}]}}, "ranks=2"),
+        ({"mesh_groups": {"mesh": MESH, "axes": [{"mesh_axis_index": 2}]}}, None),  # damaged
         ({"replica_groups": [{"replica_ids": [0]}, {"replica_ids": [1, 2]}]}, None),  # of unlike sizes
         ({}, None),  # all
     ],
