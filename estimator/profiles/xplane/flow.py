@@ -53,16 +53,27 @@ class Flow:
 
         Where XLA made an instruction itself, which has no name, those that compute with its result count.
         """
-        names: set[str] = set()
+        names, seen, waiting = set[str](), {value}, [value]
+        while waiting and len(seen) < MOST:
+            taken = self.takers(waiting.pop())
+            names.update(each.metadata.op_name for each in taken)
+            onwards = {Value(each.id) for each in taken if each.opcode in MOVES or not each.metadata.op_name} - seen
+            seen |= onwards
+            waiting += onwards
+        return names - {""}
+
+    def takers(self, value: Value) -> list[Any]:
+        """The instructions that compute with a value."""
+        takers: list[Any] = []
         seen, waiting = {value}, [value]
         while waiting and len(seen) < MOST:
             for following in self._after(waiting.pop()):
-                if isinstance(following, str):
-                    names.add(following)
+                if not isinstance(following, Value):
+                    takers.append(following)
                 elif following not in seen:
                     seen.add(following)
                     waiting.append(following)
-        return names
+        return takers
 
     def makers(self, value: Value) -> list[Value]:
         """The values of the instructions that made a value: several where there are branches."""
@@ -95,8 +106,8 @@ class Flow:
             waiting += [each for each in inner if each in self.instructions]
         return called
 
-    def _after(self, value: Value) -> Iterator[Value | str]:
-        """Yield the values that a value becomes, and the names of instructions that compute with it."""
+    def _after(self, value: Value) -> Iterator[Any]:
+        """Yield the values that a value becomes, and the instructions that compute with it."""
         for user, place in self.users.get(value.instruction, ()):
             if user.opcode == "get-tuple-element":
                 if value.place in (WHOLE, user.tuple_index):
@@ -108,9 +119,7 @@ class Flow:
             elif called := self._called(user, place):
                 yield from (Value(inner, value.place) for inner in called)
             else:
-                yield from [user.metadata.op_name] if user.metadata.op_name else []
-                if user.opcode in MOVES or not user.metadata.op_name:
-                    yield Value(user.id)
+                yield user
         home = self.home[value.instruction]
         if self.roots[home] == value.instruction:
             for caller in self.callers.get(home, ()):

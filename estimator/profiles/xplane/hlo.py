@@ -14,6 +14,7 @@ from typing import Any
 
 from estimator.profiles import messages, phases
 from estimator.profiles.xplane import attention, passes
+from estimator.profiles.xplane.depthwise import restore_groups
 from estimator.profiles.xplane.flow import WHOLE, Flow, Value
 from estimator.profiles.xplane.fusions import Fusion
 from estimator.profiles.xplane.state import Array, State, Taken, kept_state
@@ -78,6 +79,7 @@ def read_program(content: bytes, where: str) -> tuple[str, Program]:
     module = messages.parse("HloProto", content, where).hlo_module
     computations = {computation.id: computation for computation in module.computations}
     flow = Flow(module)
+    restore_groups(flow)
     instructions = {i.name: tuple(_parts(i, flow.by_id, computations)) for i in flow.by_id.values()}
     loops: dict[str, str] = {}
     for loop in passes.loops_of_steps(flow):
