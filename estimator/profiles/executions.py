@@ -20,8 +20,8 @@ LOOP, TAKES_BATCH = r"while(?:_\d+)?/body/", ("OptionalGetValue", "IteratorGetNe
 STAYS = r"(?i)assign|apply|matmul|conv|dot|gemm"  # types of ops that no compiler moves out of a loop
 MOVED = 0.02  # largest share of a phase's time that the ops may take which it moves, as each step does the same in them
 IN_LOOP = (
-    "each mark or run holds {each:.3g} turns of a loop that updates weights: {steps} steps are counted, one a turn; "
-    f"if that is wrong, {STATE_STEPS}"
+    "each mark or run updates the weights {each:.3g} times, in a loop or in a row: {steps} steps are counted; if "
+    f"that is wrong, {STATE_STEPS}"
 )
 SEVERAL = (
     "each mark or call holds {each:.3g} steps, as with Keras' steps_per_execution: {steps} steps are counted; if that "

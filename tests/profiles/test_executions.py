@@ -91,7 +91,7 @@ def test_each_turn_of_a_loop_that_updates_weights_is_a_step() -> None:
     assert (single.steps, single.timeline) == (48, None)
     assert (single.wall_step_s, single.busy_step_s) == pytest.approx((0.2, 0.1))
     assert single.ops["calls"].tolist() == [1]
-    assert "16 turns of a loop that updates weights: 48 steps are counted" in single.warnings[0]
+    assert "updates the weights 16 times, in a loop or in a row: 48 steps are counted" in single.warnings[0]
 
 
 @pytest.mark.parametrize("turns", [0, 1])

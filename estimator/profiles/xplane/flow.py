@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from estimator.profiles.xplane.fusions import BY_ELEMENT
+from estimator.profiles.xplane.fusions import BY_ELEMENT, DEEPEST
 
 SAME = (*BY_ELEMENT, "copy-start", "copy-done", "optimization-barrier", "reduce-precision")
 WHOLE = -1  # stands for the place of a result that is no tuple
@@ -75,13 +75,17 @@ class Flow:
                     waiting.append(following)
         return takers
 
-    def makers(self, value: Value) -> list[Value]:
-        """The values of the instructions that made a value: several where there are branches."""
+    def makers(self, value: Value, within: int | None = None) -> list[Value]:
+        """The values of the instructions that made a value: several where there are branches.
+
+        What a computation takes counts as made by it, where it is the one ``within`` which makers are looked for.
+        """
         made: list[Value] = []
         seen, waiting = {value}, [value]
         while waiting and len(seen) < MOST:
             current = waiting.pop()
-            before = self._before(current)
+            is_taken = self.is_parameter(current) and self.home[current.instruction] == within
+            before = [] if is_taken else self._before(current)
             made += [] if before else [current]
             waiting += [each for each in before if each not in seen]
             seen.update(before)
@@ -94,6 +98,22 @@ class Flow:
     def is_parameter(self, value: Value) -> bool:
         """Whether a value is one that its computation takes."""
         return bool(self.by_id[value.instruction].opcode == "parameter")
+
+    def operands(self, value: Value) -> list[Value]:
+        """The operands of a value's instruction that have its sizes."""
+        instruction = self.by_id[value.instruction]
+        sizes, operands = list(instruction.shape.dimensions), [self.by_id.get(i) for i in instruction.operand_ids]
+        return [Value(each.id) for each in operands if each is not None and list(each.shape.dimensions) == sizes]
+
+    def outermost(self, value: Value) -> int:
+        """The computation of a value's instruction, or that of the fusion or the call around it."""
+        home = int(self.home[value.instruction])
+        for _ in range(DEEPEST):
+            callers = self.callers.get(home, [])
+            if len(callers) != 1 or callers[0].opcode not in ("fusion", "call"):
+                break
+            home = int(self.home[callers[0].id])
+        return home
 
     def called(self, computation: int) -> set[int]:
         """The computations that the instructions of a computation call, and those that these call."""

@@ -55,15 +55,26 @@ class Instruction:
 
 
 @dataclass(frozen=True)
-class Program:
-    """A program's instructions by name, what it keeps from run to run, and the loops whose turns are steps.
+class Turn:
+    """What runs several steps: a loop, or a program whose steps were written one behind the other.
 
-    ``loops`` gives, by an instruction that runs once a turn, which loop it is of.
+    ``steps``: how many, each time that its instructions run.
+    """
+
+    name: str
+    steps: int = 1
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program's instructions by name, what it keeps from run to run, and what of it runs several steps.
+
+    ``loops`` gives this by the instructions that run once a turn.
     """
 
     instructions: Mapping[str, tuple[Instruction, ...]]
     state: State | None = None
-    loops: Mapping[str, str] = field(default_factory=dict)
+    loops: Mapping[str, Turn] = field(default_factory=dict)
 
 
 NO_PROGRAM = Program({})
@@ -81,12 +92,16 @@ def read_program(content: bytes, where: str) -> tuple[str, Program]:
     flow = Flow(module)
     restore_groups(flow)
     instructions = {i.name: tuple(_parts(i, flow.by_id, computations)) for i in flow.by_id.values()}
-    loops: dict[str, str] = {}
+    loops: dict[str, Turn] = {}
     for loop in passes.loops_of_steps(flow):
         body, name = loop.called_computation_ids[0], loop.metadata.op_name
-        loops |= {i.name: f"{module.name}.{body}" for i in flow.instructions[body]}
+        turn = Turn(f"{module.name}.{body}", passes.steps_in_a_row(flow, body))
+        loops |= {i.name: turn for i in flow.instructions[body]}
         inside = [i.name for each in (body, *flow.called(body)) for i in flow.instructions.get(each, ())]
         instructions |= {each: tuple(_of_turn(part, name) for part in instructions[each]) for each in inside}
+    entry = module.entry_computation_id
+    if not loops and (steps := passes.steps_in_a_row(flow, entry)) > 1:
+        loops = {i.name: Turn(module.name, steps) for i in flow.instructions[entry]}
     return module.name, Program(instructions, _state(module, flow), loops)
 
 

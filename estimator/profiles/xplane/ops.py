@@ -115,7 +115,7 @@ class Kind:
     share: float = 1.0
     by_executor: bool = False  # whether TensorFlow's executor ran it
     state: State | None = None  # of the program that it is an instruction of
-    loop: str | None = None  # of steps, in which it runs once a turn
+    loop: hlo.Turn | None = None  # of steps, in which it runs once a turn
 
 
 def set_aside(planes: Sequence[Plane]) -> None:
@@ -361,12 +361,12 @@ def state_of_step(parts: Sequence[tuple[Sequence[Kind], Tally]]) -> State | None
 
 
 def turns_of_steps(op_kinds: Sequence[Kind], total: Tally) -> int:
-    """How many turns the loops of steps took, all in all; 0 where there are none."""
-    turns: Counter[str] = Counter()
+    """How many steps ran in loops, or several in a run of a program; 0 where none did."""
+    turns: Counter[hlo.Turn] = Counter()
     for kind in op_kinds:
         if kind.loop is not None:
             turns[kind.loop] = max(turns[kind.loop], int(total.calls[kind.event]))
-    return turns.total()
+    return sum(loop.steps * count for loop, count in turns.items())
 
 
 def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers]:

@@ -62,18 +62,57 @@ def loops_of_steps(flow: Flow) -> Iterator[Any]:
 
 
 def _holds_steps(flow: Flow, body: int) -> bool:
-    root, parameter = flow.roots.get(body), flow.parameters.get((body, 0))
-    if root is None or root not in flow.by_id or parameter is None:
+    parameter = flow.parameters.get((body, 0))
+    if parameter is None:
         return False
-    shapes = enumerate(flow.by_id[root].shape.tuple_shapes)
-    places = [place for place, shape in shapes if shape.dimensions and shape.element_type in FLOATING]
-    weights = (place for place in places if use(flow, Value(parameter, place)) == IN_PASSES)
-    return any(_is_update(flow, Value(root, place)) for place in weights)
+    weights = (each for each in _results(flow, body) if use(flow, Value(parameter, each.place)) == IN_PASSES)
+    return any(_is_update(flow, value, body) for value in weights)
 
 
-def _is_update(flow: Flow, value: Value) -> bool:
-    """Whether an op that has a name outside of both passes made a value."""
-    makers = flow.makers(value)
+def _is_update(flow: Flow, value: Value, body: int) -> bool:
+    """Whether an op of a loop that has a name outside of both passes made a value."""
+    makers = flow.makers(value, within=body)
     names = [flow.name(maker) for maker in makers]
     outside = all(names) and not any(DIFFERENTIATED in name for name in names)
     return outside and not any(map(flow.is_parameter, makers))
+
+
+def steps_in_a_row(flow: Flow, computation: int) -> int:
+    """How many steps a computation that is no loop runs, as of a loop in Python that was traced; 1 where one or none.
+
+    They are as many as the updates in a row of the weights that are updated least often.
+    """
+    counts = (_updates_in_a_row(flow, value, computation) for value in _results(flow, computation))
+    return min(filter(None, counts), default=1)
+
+
+def _results(flow: Flow, computation: int) -> list[Value]:
+    """The results of a computation that may be weights: arrays of floating-point numbers."""
+    root = flow.by_id.get(flow.roots.get(computation, 0))
+    if root is None:
+        return []
+    shapes = enumerate(root.shape.tuple_shapes)
+    return [Value(root.id, place) for place, shape in shapes if shape.dimensions and shape.element_type in FLOATING]
+
+
+def _updates_in_a_row(flow: Flow, given: Value, computation: int) -> int:
+    """How many updates of a weight gave a result; 0 of other results.
+
+    The result of each but the last one is a weight of the next forward pass.
+    """
+    count, is_weight = 1, False
+    first = flow.makers(given, within=computation)
+    seen, waiting = set(first), list(first)
+    while waiting:
+        value = waiting.pop()
+        if DIFFERENTIATED in flow.name(value) or flow.outermost(value) != computation:
+            continue
+        is_used = value not in first and any(map(is_forward, flow.uses(value)))
+        is_weight |= is_used and flow.is_parameter(value)
+        count += is_used and not flow.is_parameter(value)
+        before = {
+            maker for operand in flow.operands(value) for maker in flow.makers(operand, within=computation)
+        } - seen
+        seen |= before
+        waiting += before
+    return count if is_weight else 0

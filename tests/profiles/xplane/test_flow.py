@@ -110,3 +110,14 @@ def test_the_sum_of_a_reduction_is_no_computation_that_arrays_go_through() -> No
     flow = Flow(reduction)
     assert flow.uses(Value(1)) == {"reduce_sum"}
     assert flow.makers(Value(2)) == [Value(2)]
+
+
+def test_a_fusion_is_a_part_of_the_computation_around_it() -> None:
+    flow = Flow(LOOP)
+    assert [flow.outermost(Value(number)) for number in (24, 15, 5)] == [2, 2, 1]
+
+
+def test_operands_of_the_sizes_of_the_result() -> None:
+    matrix, vector = {"shape": {"dimensions": [4, 4]}}, {"shape": {"dimensions": [4]}}
+    rows = [(1, "parameter", [], "w", matrix), (2, "parameter", [], "b", vector), (3, "add", [1, 2], "add", matrix)]
+    assert Flow(module(entry=rows)).operands(Value(3)) == [Value(1)]

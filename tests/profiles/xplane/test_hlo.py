@@ -301,9 +301,19 @@ def test_a_loop_over_steps_is_named_as_one_step() -> None:
     whole = [parameter(1, 4, 4), {"name": "t0", "id": 2, "operand_ids": [1], **given}]
     program_ = whole_program([*whole, named({"name": "while.1", "id": 3, **called}, "jit(f)/while")], turn)
     assert set(program_.loops) == {"p", "w", "dot.13", "dot.14", "t"}
-    assert len(set(program_.loops.values())) == 1
+    assert set(program_.loops.values()) == {hlo.Turn("jit_step.2")}
     assert [part.path for part in program_.instructions["dot.13"]] == ["jit(f)/closed_call/jvp()/dot_general"]
     assert [part.path for part in program_.instructions["while.1"]] == ["jit(f)/while"]
+
+
+def test_steps_in_a_row_are_told_of_the_program() -> None:
+    def update(number: int, weights: int) -> dict[str, object]:
+        return named(dot(number, weights, number - 1, 4, 4), "jit(f)/sub")
+
+    given = {**root(7, array(4, 4)), "operand_ids": [6]}
+    steps = [dot(3, 1, 1, 4, 4), update(4, 1), dot(5, 4, 4, 4, 4), update(6, 4)]
+    found = whole_program([named(parameter(1, 4, 4), "w"), *steps, given])
+    assert set(found.loops.values()) == {hlo.Turn("jit_step", 2)}
 
 
 @pytest.mark.parametrize(

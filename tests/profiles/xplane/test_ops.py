@@ -5,6 +5,7 @@ import pytest
 
 from estimator.profiles.events import Tally
 from estimator.profiles.xplane import hlo, ops
+from estimator.profiles.xplane.hlo import Turn
 from estimator.profiles.xplane.state import State
 
 
@@ -93,10 +94,10 @@ def test_the_states_behind_gradients_are_those_of_the_program_that_updates_as_ma
 
 
 def test_turns_of_loops_over_steps() -> None:
-    loops = ("f.2", "f.2", "f.3", None)
+    loops = (Turn("f.2"), Turn("f.2"), Turn("f.3", steps=2), None)
     kinds = [replace(kind(number, 1.0), loop=loop) for number, loop in enumerate(loops)]
     total = Tally(np.array([4, 16, 10, 99]), np.ones(4, int), np.zeros(4, int), np.ones(4))
-    assert ops.turns_of_steps(kinds, total) == 26
+    assert ops.turns_of_steps(kinds, total) == 36
     assert ops.turns_of_steps(kinds[3:], total) == 0
 
 

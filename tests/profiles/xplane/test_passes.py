@@ -6,7 +6,7 @@ import pytest
 
 from estimator.profiles.xplane import passes
 from estimator.profiles.xplane.flow import Flow, Value
-from tests.profiles.xplane.test_flow import calls, element, module
+from tests.profiles.xplane.test_flow import Rows, calls, element, module
 
 FORWARD, BACKWARD, UPDATE = "jit(f)/jvp()/dot", "jit(f)/transpose(jvp())/dot", "jit(f)/sub"
 SHAPE = {"shape": {"tuple_shapes": [{"element_type": 11, "dimensions": [4, 4]}]}}
@@ -55,6 +55,24 @@ def test_of_nested_loops_of_steps_the_inner_one_counts() -> None:
     assert [each.id for each in passes.loops_of_steps(Flow(nested))] == [32]
 
 
+def test_data_that_a_loop_around_it_took_is_no_update() -> None:
+    """A loop over micro-batches, in which the batch stays, and is used by passes and others."""
+    program = loop(FORWARD, UPDATE, last=12)
+    program.computations[0].instructions[0].opcode = "dynamic-slice"
+    assert not list(passes.loops_of_steps(Flow(program)))
+
+
+def test_steps_in_a_row_in_each_turn_of_a_loop() -> None:
+    sizes = {"shape": {"dimensions": [4, 4]}}
+    program = loop(FORWARD, UPDATE, FORWARD, UPDATE, last=16)
+    body = program.computations[1]
+    for instruction, operands in zip(body.instructions[2:6], ([12], [12, 13], [14], [14, 15]), strict=True):
+        instruction.operand_ids[:] = operands
+    for instruction in body.instructions[1:6]:
+        instruction.MergeFrom(type(instruction)(**sizes))
+    assert passes.steps_in_a_row(Flow(program), body.id) == 2
+
+
 @pytest.mark.parametrize(
     ("names", "use"),
     [
@@ -83,3 +101,43 @@ def test_what_made_a_result() -> None:
     assert [passes.of_forward_pass(flow, result) for result in results] == [True, False, False]
     assert [passes.is_gradient(flow, result) for result in results] == [False, True, False]
     assert [passes.unchanged(flow, result) for result in results] == [None, None, 1]
+
+
+def in_a_row(*steps: str, given: int) -> Any:
+    """A program in which each step multiplies weights, in a pass of this name, and then updates them."""
+    sizes = {"shape": {"element_type": 11, "dimensions": [4, 4]}}
+    ops: Rows = [(1, "parameter", [], "w", sizes)]
+    for n, name in enumerate(steps):
+        weights = 1 if n == 0 else 2 * n + 1
+        ops += [
+            (2 * n + 2, "dot", [weights], name, sizes),
+            (2 * n + 3, "subtract", [weights, 2 * n + 2], UPDATE, sizes),
+        ]
+    tuple_ = (99, "tuple", [given], "", {"shape": {"tuple_shapes": [sizes["shape"]]}})
+    return module(entry=[*ops, tuple_])
+
+
+@pytest.mark.parametrize(
+    ("steps", "given", "count"),
+    [
+        ((FORWARD,), 3, 1),
+        ((FORWARD, FORWARD, FORWARD), 7, 3),
+        ((FORWARD, UPDATE), 5, 1),  # an update in two parts
+        ((FORWARD, FORWARD), 4, 1),  # gives a prediction of the updated weights, but not those
+    ],
+)
+def test_steps_in_a_row(steps: tuple[str, ...], given: int, count: int) -> None:
+    assert passes.steps_in_a_row(Flow(in_a_row(*steps, given=given)), 1) == count
+
+
+def test_states_that_are_updated_once_are_no_weights() -> None:
+    """A moment comes back beside weights, and no pass uses it."""
+    program = in_a_row(FORWARD, FORWARD, given=5)
+    shape = {"element_type": 11, "dimensions": [4, 4]}
+    entry = program.computations[0]
+    for identity, opcode, operands, name in ((50, "parameter", [], "m"), (51, "multiply", [50], UPDATE)):
+        entry.instructions.add(id=identity, opcode=opcode, operand_ids=operands, shape=shape).metadata.op_name = name
+    root = next(each for each in entry.instructions if each.id == 99)
+    root.operand_ids.append(51)
+    root.shape.tuple_shapes.add(**shape)
+    assert passes.steps_in_a_row(Flow(program), 1) == 2
