@@ -62,6 +62,9 @@ def kept_state(taken: Iterable[Taken], given: Iterable[Array], gradients: Iterab
         return None
     trained = {place: each for place, each in kept.items() if not each.is_frozen}
     states = _by_use(trained, set(_states({place: each.array[1] for place, each in trained.items()})))
+    masters = _masters(trained, states)
+    trained = {place: each for place, each in trained.items() if place not in masters}
+    states -= set(masters.values())
     weights: Counter[str] = Counter()
     states_bytes = 0.0
     for place, each in trained.items():
@@ -77,6 +80,21 @@ def kept_state(taken: Iterable[Taken], given: Iterable[Array], gradients: Iterab
     gives_gradients = not Counter(each.array for each in trained.values()) - Counter(gradients)
     slots = None if gives_gradients else states_bytes / (numbers * ITEMSIZE[precision])
     return State(numbers, slots, precision, frozen)
+
+
+def _masters(kept: Mapping[Place, Taken], states: set[Place]) -> dict[Place, Place]:
+    """The wide array that is the weight behind each narrow copy, which only passes use: the update makes it anew."""
+    wide: defaultdict[Sizes, list[Place]] = defaultdict(list)
+    for place in (place for place in kept if place in states and kept[place].use == IN_UPDATE):
+        wide[kept[place].array[1]].append(place)
+    masters = {}
+    for place, each in kept.items():
+        precision, sizes = each.array
+        behind = [other for other in wide[sizes] if ITEMSIZE[kept[other].array[0]] > ITEMSIZE[precision]]
+        if each.use == IN_PASSES_ALONE and behind:
+            masters[place] = behind[0]
+            wide[sizes].remove(behind[0])
+    return masters
 
 
 def _kept(taken: Iterable[tuple[Place, Taken]], given: Counter[Array]) -> dict[Place, Taken]:

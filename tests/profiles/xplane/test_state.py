@@ -115,12 +115,18 @@ def test_arrays_that_the_update_alone_uses_are_states() -> None:
     assert state_by_use([*weights, *used(m1=IN_UPDATE, m2=IN_UPDATE)]) == State(32, 1.0)
 
 
-def test_a_wide_copy_that_the_update_alone_uses_is_a_state() -> None:
-    """Weights in a narrow format beside their masters, although the names make one a copy of the other."""
+@pytest.mark.parametrize(
+    ("use", "state"),
+    [
+        (IN_PASSES_ALONE, State(48, 1.0, "fp32")),  # copies, which the update makes of their masters
+        (IN_PASSES, State(48, 4.0, "bf16")),  # weights, to which the update adds, with two wide states
+    ],
+)
+def test_narrow_copies_of_weights_are_no_weights(use: str, state: State) -> None:
     names = ("['a']", "['b']", "['c']")
-    narrow = [Taken(f"h{name}", ("bf16", (4, 4)), IN_PASSES) for name in names]
-    wide = [Taken(f"m{name}", ("fp32", (4, 4)), IN_UPDATE) for name in names]
-    assert state_by_use([*narrow, *wide]) == State(48, 2.0, "bf16")
+    narrow = [Taken(f"h{name}", ("bf16", (4, 4)), use) for name in names]
+    wide = [Taken(f"{of}{name}", ("fp32", (4, 4)), IN_UPDATE) for of in "mt" for name in names]
+    assert state_by_use([*narrow, *wide]) == state
 
 
 def test_an_average_of_weights_that_a_pass_uses_is_a_state_where_its_name_says_so() -> None:
