@@ -490,6 +490,7 @@ class Profile:
     device_numbers: DeviceNumbers | None = None  # what it tells of the device beside that
     steps: int = 1
     updates: int | None = None  # by the optimizer in the dump, where these bound its steps
+    turns: float = 0.0  # updates of the weights in each step, in a loop or one behind the other, where they tell
     ranks: int = 1  # processes or devices that the ops are the mean of
     world_size: int | None = None  # ranks of the run, of which the dump may hold a few; None where it does not tell
     recorded_s: tuple[float, float] | None = None  # start and end of the record, on a clock that its processes share

@@ -1,4 +1,4 @@
-"""Marks of TensorFlow that hold several steps, such as Keras makes with ``steps_per_execution``.
+"""Marks and calls that hold several steps: of TensorFlow with Keras' ``steps_per_execution``, of JAX with a loop.
 
 A step takes one batch. So where a loop between two marks took n, it ran n steps. On a device, whose events do not show
 the batches, a step updates each variable once: n steps ran where all updates and all gradients ran n times or more.
@@ -19,6 +19,10 @@ LEAST = 1.5  # steps in a mark that are several; fewer are one, of which a mark 
 LOOP, TAKES_BATCH = r"while(?:_\d+)?/body/", ("OptionalGetValue", "IteratorGetNext")
 STAYS = r"(?i)assign|apply|matmul|conv|dot|gemm"  # types of ops that no compiler moves out of a loop
 MOVED = 0.02  # largest share of a phase's time that the ops may take which it moves, as each step does the same in them
+IN_LOOP = (
+    "each mark or run updates the weights {each:.3g} times, in a loop or in a row: {steps} steps are counted; if "
+    f"that is wrong, {STATE_STEPS}"
+)
 SEVERAL = (
     "each mark or call holds {each:.3g} steps, as with Keras' steps_per_execution: {steps} steps are counted; if that "
     f"is wrong, {STATE_STEPS}"
@@ -26,13 +30,21 @@ SEVERAL = (
 
 
 def with_single_steps(profile: Profile) -> Profile:
-    """The profile of single steps, and a warning where its marks hold several."""
+    """The profile of single steps, and a warning where its marks hold several.
+
+    The timeline of several turns of a loop is left out.
+    """
+    if profile.turns >= LEAST:
+        return dataclasses.replace(_divided(profile, profile.turns, IN_LOOP), timeline=None, turns=1.0)
     each = steps_per_mark(profile.ops) if profile.format == FORMAT else 1.0
-    if each < LEAST:
-        return profile
+    return _divided(profile, each, SEVERAL) if each >= LEAST else profile
+
+
+def _divided(profile: Profile, each: float, warning: str) -> Profile:
+    """The profile of single steps, of which each mark holds several, and a warning."""
     steps = round(profile.steps * each)
     single = canonical.per_step(profile, steps)
-    return dataclasses.replace(single, warnings=(*single.warnings, SEVERAL.format(each=each, steps=steps)))
+    return dataclasses.replace(single, warnings=(*single.warnings, warning.format(each=each, steps=steps)))
 
 
 def steps_per_mark(ops: pd.DataFrame) -> float:

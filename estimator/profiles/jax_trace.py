@@ -192,7 +192,7 @@ def _steps(trace: _Trace, ops: Columns) -> _Steps:
         return _Steps(own, (start >= own[0, 0]) & (start < own[-1, 1]), pitch_ps=pitch_ps(own))
     if not trace.steps.windows:
         whole = windows if len(windows) else np.array([[start.min(), end.max()]])
-        return _Steps(whole, np.ones(len(ops), dtype=bool))
+        return _Steps(whole, step_at(whole, start) >= 0 if trace.steps.left_out() else np.ones(len(ops), dtype=bool))
     launch, completed = _launch_times(trace, ops), trace.steps.completed()
     if launch is not None:
         ends = last_ends(step_at(windows, launch), end, len(windows))

@@ -57,17 +57,28 @@ MESSAGES = {
     "Tuple": "int64_values 1 *int64",
     # XLA's programs
     "HloProto": "hlo_module 1 HloModuleProto",
-    "HloModuleProto": "name 1 string, computations 3 *HloComputationProto, id 5 int64, entry_computation_id 6 int64",
+    "HloModuleProto": (
+        "name 1 string, computations 3 *HloComputationProto, id 5 int64, entry_computation_id 6 int64,"
+        "device_assignment 15 DeviceAssignmentProto"
+    ),
+    "DeviceAssignmentProto": "replica_count 1 int64, computation_count 2 int64",
     "HloComputationProto": "name 1 string, instructions 2 *HloInstructionProto, id 5 int64, root_id 6 int64",
     "HloInstructionProto": (
         "name 1 string, opcode 2 string, shape 3 ShapeProto, metadata 7 OpMetadata,"
-        "parameter_number 9 int64, dimensions 14 *int64, window 15 Window,"
+        "parameter_number 9 int64, tuple_index 13 int64, dimensions 14 *int64, window 15 Window,"
         "convolution_dimension_numbers 16 ConvolutionDimensionNumbers, feature_group_count 50 int64,"
         "batch_group_count 58 int64, custom_call_target 28 string, dot_dimension_numbers 30 DotDimensionNumbers,"
         "id 35 int64, operand_ids 36 *int64, called_computation_ids 38 *int64, backend_config 43 bytes,"
-        "is_host_transfer 47 bool, replica_groups 49 *ReplicaGroup, collective_device_list 87 CollectiveDeviceListProto"
+        "sharding 40 OpSharding, is_host_transfer 47 bool, replica_groups 49 *ReplicaGroup,"
+        "collective_device_list 87 CollectiveDeviceListProto, mesh_groups 93 MeshAxesReplicaGroupListProto"
     ),
+    "OpSharding": "type 1 int32, tile_assignment_dimensions 3 *int64, replicate_on_last_tile_dim 6 bool",
     "ReplicaGroup": "replica_ids 1 *int64",
+    "MeshAxesReplicaGroupListProto": "mesh 1 MeshProto, axes 2 *AxisRefProto",
+    "MeshProto": "axes 1 *MeshAxis",
+    "MeshAxis": "name 1 string, size 2 int64",
+    "AxisRefProto": "mesh_axis_index 1 int64, sub_axis_info 2 SubAxis",
+    "SubAxis": "pre_size 1 int64, size 2 int64",
     "CollectiveDeviceListProto": "replica_groups 1 *ReplicaGroup, iota_replica_group_list 2 IotaReplicaGroupListProto",
     "IotaReplicaGroupListProto": "num_replica_groups 1 int64, num_devices_per_group 2 int64",
     "ShapeProto": "element_type 2 int32, dimensions 3 *int64, tuple_shapes 4 *ShapeProto, layout 5 LayoutProto",

@@ -15,6 +15,10 @@ from estimator.profiles.canonical import AMOUNTS
 
 LEAST_SHARE = 0.05  # of the time of the busiest device of a process that another one computes, to count as a rank
 LITTLE = f"only copied, or computed for less than {100 * LEAST_SHARE:g} % of the busiest device's time"
+SHARED = (
+    "the step is the mean over {count} devices for which this processor stands: they share its cores, so that times "
+    "say little of a device by itself"
+)
 RANK_COLUMNS = ("rank", "placement", "stream", "places")  # differ between ranks that do the same work
 
 
@@ -24,6 +28,12 @@ def device_warnings(computing: int, left_out: Sequence[str]) -> Iterator[str]:
         mean = f"the mean over {computing} devices" if computing > 1 else "the step of one device"
         rest = f"; left out: {', '.join(left_out)}, which {LITTLE}" if left_out else ""
         yield f"the step is {mean} of this process{rest}"
+
+
+def host_warnings(count: int) -> Iterator[str]:
+    """Yield a warning where a processor stands for several devices, which share its cores."""
+    if count > 1:
+        yield SHARED.format(count=count)
 
 
 def merge(profiles: Sequence[Profile]) -> Profile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,7 +22,7 @@ NO_STEPS = f"no step is marked, so the trace counts as one step: {STATE_STEPS}"
 FROM_RUNS = f"no step is marked, so each {{what}} counts as a step, {{count}} in all: {STATE_STEPS}"
 RUN, CALL = "run of the program that ran longest", "call of the function that took longest"
 LEFT_OUT = (
-    "{count} calls of {functions} ran several in a row between steps, as evaluations do: they are left out; mark the "
+    "{count} {what} of {names} ran several in a row between steps, as evaluations do: they are left out; mark the "
     "steps of the training if they are parts of it"
 )
 SEVERAL_MARKS = (
@@ -64,19 +64,19 @@ class Windows:
         another name begins after it.
         """
         if not self.windows:
-            return _up_to_the_next(self._longest_runs(), NO_TIMES) if self.runs else self._calls_of_steps()
+            return self._unmarked()
         begins = np.array([begin for marks in self.windows.values() for begin, _ in marks], dtype=np.int64)
         return _up_to_the_next(_in_time(self.windows[self._name()]), begins)
 
-    def left_out(self) -> dict[str, list[Window]]:
-        """The calls, by function, that belong to no step, where calls of another function stand for the steps.
+    def left_out(self) -> dict[Hashable, list[Window]]:
+        """The runs by program, or the calls by function, that belong to no step, where others stand for the steps.
 
         Several of them come in a row after a step, and none after at least half, as an evaluation follows an epoch.
         """
-        if self.windows or self.runs:
+        if self.windows:
             return {}
-        begins = self._longest_calls()[:, 0]
-        return {name: calls for name, calls in self.calls.items() if _in_a_row(begins, calls)}
+        begins = self._longest()[:, 0]
+        return {name: windows for name, windows in self._unnamed().items() if _in_a_row(begins, windows)}
 
     def completed(self) -> Integers | None:
         """When the program that ran longest ended its runs of each marked step.
@@ -107,14 +107,14 @@ class Windows:
         """Yield what is not known of the steps."""
         if len(self.windows) > 1:
             name = self._name()
-            others = ", ".join(f"'{other}'" for other in sorted(self.windows) if other != name)
+            others = _quoted(other for other in self.windows if other != name)
             yield SEVERAL_MARKS.format(count=len(self.windows[name]), name=name, others=others)
         if not self.windows:
             count = len(self.find())
             yield FROM_RUNS.format(what=RUN if self.runs else CALL, count=count) if count else NO_STEPS
         if left_out := self.left_out():
-            functions = ", ".join(f"'{name}'" for name in sorted(left_out))
-            yield LEFT_OUT.format(count=sum(map(len, left_out.values())), functions=functions)
+            what, names = ("runs", f"{len(left_out)} other program(s)") if self.runs else ("calls", _quoted(left_out))
+            yield LEFT_OUT.format(count=sum(map(len, left_out.values())), what=what, names=names)
 
     def _name(self) -> str:
         """The name of the marks that last longest in all."""
@@ -124,16 +124,27 @@ class Windows:
         """Start and end of the runs of the program that ran longest."""
         return _in_time(max(([*runs.values()] for runs in self.runs.values()), key=_total, default=[]))
 
-    def _calls_of_steps(self) -> Integers:
-        """Start and end of the steps that calls stand for. A step before calls that are left out ends with its call."""
-        steps = self._longest_calls()
-        begins = np.array([begin for calls in self.left_out().values() for begin, _ in calls], dtype=np.int64)
+    def _unmarked(self) -> Integers:
+        """Start and end of the steps that runs or calls stand for; a step before others that are left out ends with its
+        run or call.
+        """
+        steps = self._longest()
+        begins = np.array([begin for windows in self.left_out().values() for begin, _ in windows], dtype=np.int64)
         before = np.searchsorted(steps[:, 0], begins) - 1
         return _up_to_the_next(steps, steps[before[before >= 0], 1])
 
-    def _longest_calls(self) -> Integers:
-        """Start and end of the calls of the function that took longest."""
-        return _in_time(max(self.calls.values(), key=_total, default=[]))
+    def _unnamed(self) -> dict[Hashable, list[Window]]:
+        """The runs by program; without runs, the calls by function."""
+        runs = {program: [*runs.values()] for program, runs in self.runs.items()}
+        return runs or dict(self.calls.items())
+
+    def _longest(self) -> Integers:
+        """Start and end of the runs of the program, or the calls of the function, that took longest."""
+        return _in_time(max(self._unnamed().values(), key=_total, default=[]))
+
+
+def _quoted(names: Iterable[Hashable]) -> str:
+    return ", ".join(f"'{name}'" for name in sorted(map(str, names)))
 
 
 def _up_to_the_next(windows: Integers, others: Integers) -> Integers:

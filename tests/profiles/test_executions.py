@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.profiles import read_profile
-from estimator.profiles.executions import steps_per_mark
+from estimator.core.types import Profile, Timeline, Workload
+from estimator.profiles import canonical, read_profile
+from estimator.profiles.executions import steps_per_mark, with_single_steps
 from tests.conftest import ROOT
 
 FIT = """
@@ -66,6 +67,37 @@ def test_without_batches_a_step_updates_each_variable_once() -> None:
 )
 def test_other_repeated_ops_are_one_step(ops: pd.DataFrame) -> None:
     assert steps_per_mark(ops) == 1
+
+
+def profile_of_runs(turns: float) -> Profile:
+    """Three runs of a program, with so many turns of loops over steps in each."""
+    ops = canonical.to_ops(calls(dot=("forward", 16, 1.6)), "dump")
+    timeline = Timeline(pd.DataFrame(), 3.2, 3.2)
+    return Profile(
+        ops,
+        Workload(name="w"),
+        None,
+        "XPlane",
+        steps=3,
+        turns=turns,
+        wall_step_s=3.2,
+        busy_step_s=1.6,
+        timeline=timeline,
+    )
+
+
+def test_each_turn_of_a_loop_that_updates_weights_is_a_step() -> None:
+    single = with_single_steps(profile_of_runs(16))
+    assert (single.steps, single.timeline) == (48, None)
+    assert (single.wall_step_s, single.busy_step_s) == pytest.approx((0.2, 0.1))
+    assert single.ops["calls"].tolist() == [1]
+    assert "updates the weights 16 times, in a loop or in a row: 48 steps are counted" in single.warnings[0]
+
+
+@pytest.mark.parametrize("turns", [0, 1])
+def test_a_run_without_such_a_loop_is_a_step(turns: float) -> None:
+    profile = profile_of_runs(turns)
+    assert with_single_steps(profile) is profile
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def test_agrees_with_the_xplane_of_the_same_run(public_data: Callable[[str], Pat
 
 
 def test_steps_are_the_runs_of_the_longest_module(tmp_path: Path) -> None:
-    small = [op("copy.1", i, 0.5, run_id=f"-{i}", hlo_module="jit_copy") for i in range(5)]
+    small = [op("copy.1", 61 + i, 0.5, run_id=f"-{i}", hlo_module="jit_copy") for i in range(5)]
     profile = read(
         tmp_path, op("while", 10, 50, run_id="1"), op("dot", 15, 20, run_id="1"), *small, op("dot", 70, 50, run_id="2")
     )
@@ -63,6 +63,13 @@ def test_steps_are_the_runs_of_the_longest_module(tmp_path: Path) -> None:
     assert profile.wall_step_s == pytest.approx(55e-6)  # half of what passes from the first run's start
     times = profile.ops.set_index("op")["time_s"]
     assert times.to_dict() == pytest.approx({"while": 15e-6, "dot": 35e-6, "copy.1": 1.25e-6})
+
+
+def test_runs_of_an_evaluation_are_no_part_of_the_steps(tmp_path: Path) -> None:
+    steps = [op("dot", 10 * i, 5, run_id=f"{i}") for i in range(4)]
+    evaluation = [op("dot.1", 50 + 4 * i, 4, run_id=f"-{i}", hlo_module="jit_eval") for i in range(3)]
+    profile = read(tmp_path, *steps, *evaluation)
+    assert (profile.steps, profile.ops["op"].tolist()) == (4, ["dot"])
 
 
 @pytest.mark.parametrize(

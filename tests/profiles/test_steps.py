@@ -99,9 +99,21 @@ def test_calls_in_a_row_between_those_of_steps_are_no_part_of_them() -> None:
         windows.mark_call("eval", start, start + 2)
     assert windows.find().tolist() == [[0, 10], [10, 15], [50, 60], [60, 65]]
     assert list(windows.left_out()) == ["eval"]
-    assert steps.LEFT_OUT.format(count=3, functions="'eval'") in list(windows.warnings())
+    assert steps.LEFT_OUT.format(count=3, what="calls", names="'eval'") in list(windows.warnings())
     windows.mark("step", 0, 65)
     assert not windows.left_out()
+
+
+def test_runs_of_another_program_in_a_row_are_no_part_of_the_steps() -> None:
+    windows = steps.Windows()
+    for number, start in enumerate((0, 10, 20)):
+        windows.mark_run("step", number, start, start + 8)
+        windows.mark_run("metrics", number, start + 8, start + 9)  # of each step
+    for number, start in enumerate((40, 43, 46)):
+        windows.mark_run("eval", number, start, start + 3)
+    assert windows.find().tolist() == [[0, 10], [10, 20], [20, 28]]
+    assert [*windows.left_out()] == ["eval"]
+    assert steps.LEFT_OUT.format(count=3, what="runs", names="1 other program(s)") in list(windows.warnings())
 
 
 @pytest.mark.parametrize("starts", [(6, 16, 56), (6, 7, 16, 17, 56, 57), (6, 7, 56, 57), (16,), (16, 66), ()])

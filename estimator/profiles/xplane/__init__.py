@@ -47,6 +47,7 @@ IDENTITY = (  # stats that identify an op
     "hlo_op", "hlo_module", ops.PROGRAM_ID, "tf_op", "annotation", "shape", "tensor_shapes",
 )  # fmt: skip
 STEP, RUN = "step_num", "run_id"
+ORDINAL = "device_ordinal"  # of one of several devices that a processor stands for
 LONGEST = 2**60  # [ps], 13 days
 LANES_MEMORY = 16 << 20  # chunks of all lanes together [B]; decoded they take about ten times as much
 CHUNK_BYTES = (1 << 17, 1 << 20)  # the least and the most of one lane
@@ -82,14 +83,17 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
             raise EstimatorError(NOTHING_IN_STEPS if any(part.outside_ps for part in reading.parts) else NO_OP_RECORDED)
     steps = _steps(reading, workers)
     counts = devices.step_counts([part.steps for part in workers], len(steps))
-    tables, rows = zip(*(part.ops(n, str(dump)) for part, n in zip(workers, counts, strict=True)), strict=True)
-    busy_s = [part.total.busy_ps * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
+    on_host = max(len(workers[0].ordinals), 1)
+    each = zip(workers, counts, strict=True)
+    tables, rows = zip(*(part.ops(on_host * count, str(dump)) for part, count in each), strict=True)
+    busy_s = [part.busy_ps() * ops.PICO / count for part, count in zip(workers, counts, strict=True)]
     row = ranks.merged_rows(tables[0])[rows[0]] if len(tables) > 1 else rows[0]
     return Profile(
         ops=ranks.mean_ops(tables) if len(tables) > 1 else tables[0],
         timeline=_timeline(reading, workers[0], steps, row),
-        ranks=len(workers),
+        ranks=on_host * len(workers),
         steps=max(counts),
+        turns=ops.turns_of_steps(workers[0].kinds, workers[0].total) / (on_host * counts[0]),
         workload=_as_profiled(workload, reading, workers),
         device=None,
         device_recorded=workers[0].device_recorded,
@@ -114,7 +118,12 @@ def _as_profiled(workload: Workload, reading: _Reading, workers: list[_Part]) ->
     slots = workload.optimizer_slots if states_given else state.slots
     precision = workload.parameter_precision or state.precision
     kept = {"optimizer_slots": slots, "parameter_precision": precision}
-    return workload.model_copy(update={"parameters": workload.parameters or state.parameters, **kept})
+    if not workload.parameters:
+        kept |= {
+            "parameters": state.parameters,
+            "frozen_parameters": workload.frozen_parameters or state.frozen or None,
+        }
+    return workload.model_copy(update=kept)
 
 
 def _steps(reading: _Reading, workers: list[_Part]) -> Integers:
@@ -171,9 +180,14 @@ class _Part:
     op_count: int = 0  # kinds of events that are ops
     waits: set[int] = field(default_factory=set)  # those that wait for input
     computes: bool = False  # whether it did more than copy
+    ordinals: set[int] = field(default_factory=set)  # of the devices that a host stands for, where it tells them
     outside_ps: int = 0  # time of the ops outside of its steps
     total: Tally = field(default_factory=Tally)
     record: DeviceRecord = field(default_factory=DeviceRecord)
+
+    def busy_ps(self) -> float:
+        """The time in which it ran any op; of devices that a host stands for, no more than the ops of one took."""
+        return min(float(self.total.busy_ps), self.total.sum_ps / max(len(self.ordinals), 1))
 
     def ops(self, steps: int, where: str) -> tuple[pd.DataFrame, Integers]:
         """OPS of one step, and the row of each kind."""
@@ -204,12 +218,17 @@ class _Reading:
         busiest_ps = max((part.total.busy_ps for part in parts), default=0)
         return [part for part in parts if part.total.busy_ps >= ranks.LEAST_SHARE * busiest_ps]
 
-    def host_counted(self) -> Integers:
-        """Start and end of the times in which the ops of a host belong to its steps; none where all do."""
-        host = self.parts[0]
-        if not host.kinds or not (self.steps.windows or self.steps.left_out()):
+    def counted(self) -> Integers:
+        """Start and end of the times in which ops belong to steps that the reading did not know; none where all do.
+
+        Those are steps that a host marks around its own ops, and those that runs or calls stand for.
+        """
+        left_out = self.steps.left_out()
+        parts = [part for part in (self.parts if left_out else self.parts[:1]) if part.kinds]
+        if not parts or not (self.steps.windows or left_out):
             return NO_WINDOWS
-        steps, (first, last) = self.steps.counted(), host.begun
+        steps = self.steps.counted()
+        first, last = min(part.begun[0] for part in parts), max(part.begun[1] for part in parts)
         all_inside = first >= steps[0, 0] and last < steps[-1, 1] and (steps[1:, 0] == steps[:-1, 1]).all()
         return NO_WINDOWS if all_inside else steps
 
@@ -217,7 +236,7 @@ class _Reading:
 def _read(content: Content) -> _Reading:
     """Read a dump. Events out of order, which profilers do not write, are read again the slow way.
 
-    A host whose ops ran outside of its steps is read again as well: its marks are known only when all of it was read.
+    A dump whose ops ran outside of its steps is read again as well: these are known only when all of it was read.
     """
     spans = [wire.span(value) for number, value in wire.fields(content, 0, len(content)) if number == SPACE_PLANE]
     ordered = True
@@ -226,18 +245,20 @@ def _read(content: Content) -> _Reading:
     except OutOfOrderError:
         ordered = False
         reading = _read_in_order(content, spans, ordered)
-    counted = reading.host_counted()
+    counted = reading.counted()
     return _read_again(content, spans, ordered, reading, counted) if len(counted) else reading
 
 
 def _read_again(content: Content, spans: list[Span], ordered: bool, before: _Reading, counted: Integers) -> _Reading:
-    """The reading of the host's ops of these times alone."""
+    """The reading of the ops of these times alone."""
     reading = _read_in_order(content, spans, ordered, counted)
-    reading.parts[0].outside_ps = round(before.parts[0].total.sum_ps - reading.parts[0].total.sum_ps)
+    for part, whole in zip(reading.parts, before.parts, strict=True):
+        if part.counted is counted:
+            part.outside_ps = round(whole.total.sum_ps - part.total.sum_ps)
     return reading
 
 
-def _read_in_order(content: Content, spans: list[Span], ordered: bool, host_counted: Integers = NO_WINDOWS) -> _Reading:
+def _read_in_order(content: Content, spans: list[Span], ordered: bool, counted: Integers = NO_WINDOWS) -> _Reading:
     planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
     ops.set_aside(planes)
     reading = _Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
@@ -251,7 +272,8 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool, host_coun
     host = [plane for plane in planes if not plane.device]
     for group in [host, *([plane] for plane in planes if plane.device)]:
         own = _accelerator(content, group[0], reading, base_ns, chunk, ordered) if group is not host else None
-        part = own or _Part(counted=host_counted)
+        part = own or _Part()
+        part.counted = part.counted if len(part.counted) else counted
         reading.parts.append(part)
         nested: list[Iterator[Batch]] = []
         flat: list[Iterator[Batch]] = []
@@ -289,7 +311,7 @@ class _PlaneEvents:
     def __init__(self, content: Content, plane: Plane, reading: _Reading, part: _Part, chunk_bytes: int) -> None:
         self.plane, self.reading, self.part = plane, reading, part
         correlated = (CORRELATION,) if reading.launched else ()
-        stats = plane.ids((*IDENTITY, STEP, RUN, *devices.COPY_STATS, *correlated))
+        stats = plane.ids((*IDENTITY, STEP, RUN, ORDINAL, *devices.COPY_STATS, *correlated))
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
         self.texts = Texts(plane.stats)
@@ -339,6 +361,7 @@ class _PlaneEvents:
         events = self._in_steps(events)
         number = self._kind_numbers(events)
         self._record_device(events, number, line)
+        self._record_ordinals(events.take(number != NO_OP))
         batch = Batch(number, events.start, events.duration).take(number != NO_OP)
         first, last = self.part.begun
         self.part.begun = min(first, int(batch.start.min(initial=LAST))), max(last, int(batch.start.max(initial=FIRST)))
@@ -358,6 +381,12 @@ class _PlaneEvents:
         if _is_flat(self.plane, line):
             columns = (number, events.start, events.duration, self._correlation(events))
             self.part.record.add(line.name, *(column[number != NO_OP] for column in columns))
+
+    def _record_ordinals(self, events: Events) -> None:
+        """Keep which of several devices, for which a host stands, ran its ops."""
+        if ORDINAL in self.stats and not self.plane.device:
+            ordinals = np.unique(events.tokens[self.stats.index(ORDINAL)])
+            self.part.ordinals.update(ordinals[ordinals != ABSENT].tolist())
 
     def _correlation(self, events: Events) -> Integers:
         """The number of the launch of each event; ABSENT where it has none."""
@@ -450,6 +479,7 @@ def _warnings(reading: _Reading, workers: list[_Part]) -> Iterator[str]:
         yield from reading.steps.warnings()
     idle = [part.name for part in reading.parts if part.kinds and part not in workers]
     yield from ranks.device_warnings(len(workers), idle)
+    yield from ranks.host_warnings(len(workers[0].ordinals))
     outside, total = sum(part.outside_ps for part in workers), sum(part.total.sum_ps for part in workers)
     yield from outside_warnings(outside, outside + total)
     yield from crossing_warnings(Tally(crossing=sum(part.total.crossing for part in workers)))

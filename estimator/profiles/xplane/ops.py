@@ -113,6 +113,7 @@ class Kind:
     share: float = 1.0
     by_executor: bool = False  # whether TensorFlow's executor ran it
     state: State | None = None  # of the program that it is an instruction of
+    loop: hlo.Turn | None = None  # of steps, in which it runs once a turn
 
 
 def set_aside(planes: Sequence[Plane]) -> None:
@@ -303,7 +304,8 @@ def _instructions(event: int, name: str, program: hlo.Program, base: Mapping[str
         return [Kind(event, {**base, "op": name, "op_type": op_type, "kernel": op_type}, "")]
     described = [{**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}} for part in parts]
     each = zip(described, parts, strict=True)
-    return [Kind(event, columns, part.path, part.share, state=program.state) for columns, part in each]
+    loop = program.loops.get(name)
+    return [Kind(event, columns, part.path, part.share, state=program.state, loop=loop) for columns, part in each]
 
 
 def annotated_op(annotation: str) -> str:
@@ -342,11 +344,27 @@ def names_types_times(parts: Sequence[tuple[Sequence[Kind], Tally]]) -> tuple[pd
 
 
 def state_of_step(parts: Sequence[tuple[Sequence[Kind], Tally]]) -> State | None:
-    """The state of the program that most of the time is of; None where that keeps nothing."""
+    """The state of the program that most of the time is of; None where that keeps nothing.
+
+    The states behind the gradients that it gives are those of another program, which updates as many weights.
+    """
     times: Counter[State | None] = Counter()
     for kind, total in ((kind, total) for op_kinds, total in parts for kind in op_kinds):
         times[kind.state] += int(total.self_ps[kind.event] * kind.share)
-    return max(times, key=times.__getitem__, default=None)
+    state = max(times, key=times.__getitem__, default=None)
+    if state is None or state.slots is not None:
+        return state
+    updates = (each for each in times if each and each.slots is not None and each.parameters == state.parameters)
+    return max(updates, key=times.__getitem__, default=state)
+
+
+def turns_of_steps(op_kinds: Sequence[Kind], total: Tally) -> int:
+    """How many steps ran in loops, or several in a run of a program; 0 where none did."""
+    turns: Counter[hlo.Turn] = Counter()
+    for kind in op_kinds:
+        if kind.loop is not None:
+            turns[kind.loop] = max(turns[kind.loop], int(total.calls[kind.event]))
+    return sum(loop.steps * count for loop, count in turns.items())
 
 
 def rows(op_kinds: Sequence[Kind], total: Tally) -> tuple[pd.DataFrame, Integers]:

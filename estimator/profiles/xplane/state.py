@@ -2,7 +2,8 @@
 
 Such a program is a function without side effects: it takes weights, states of the optimizer and a batch, and gives the
 updated weights and states back. The program names each array by its place in the function's arguments, such as
-``params['Dense_0']['kernel']`` and ``state[0].mu['Dense_0']['kernel']``.
+``params['Dense_0']['kernel']`` and ``state[0].mu['Dense_0']['kernel']``. Where it also tells what computes with an
+array, that decides: passes use weights, and the update alone uses states.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from estimator.core.types import ITEMSIZE
+from estimator.profiles.xplane.passes import IN_PASSES, IN_PASSES_ALONE, IN_UPDATE
 
 Sizes = tuple[int, ...]
 Array = tuple[str, Sizes]  # number format and sizes
@@ -26,26 +28,47 @@ MATRIX = 2  # dimensions; statistics of a normalization are vectors, which have 
 
 
 @dataclass(frozen=True)
+class Taken:
+    """An array that a program takes: its name, what computes with it, and whether it comes back as it was."""
+
+    name: str
+    array: Array
+    use: str = ""
+    is_unchanged: bool = False
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it is a weight that is not trained."""
+        return self.is_unchanged and self.use == IN_PASSES_ALONE
+
+
+@dataclass(frozen=True)
 class State:
     """How many numbers the weights have, and how many an optimizer keeps for each of them."""
 
     parameters: int
-    slots: float  # in numbers of the weights' format
+    slots: float | None  # in numbers of the weights' format; None where the program gives gradients alone
     precision: str = "fp32"  # of most weights
+    frozen: int = 0  # numbers of weights that are not trained
 
 
-def kept_state(taken: Iterable[tuple[str, Array]], given: Iterable[Array]) -> State | None:
-    """The state of a program, by the arrays that it takes, with their names, and by those that it gives.
+def kept_state(taken: Iterable[Taken], given: Iterable[Array], gradients: Iterable[Array] = ()) -> State | None:
+    """The state of a program, by the arrays that it takes and by those that it gives; ``gradients`` are among these.
 
     None where nothing comes back, and where names are missing.
     """
-    kept = _kept([(tuple(PART.findall(name)), array) for name, array in taken], Counter(given))
+    kept = _kept([(tuple(PART.findall(each.name)), each) for each in taken], Counter(given))
     if () in kept:
         return None
-    states = set(_states({place: sizes for place, (_, sizes) in kept.items()}))
+    trained = {place: each for place, each in kept.items() if not each.is_frozen}
+    states = _by_use(trained, set(_states({place: each.array[1] for place, each in trained.items()})))
+    masters = _masters(trained, states)
+    trained = {place: each for place, each in trained.items() if place not in masters}
+    states -= set(masters.values())
     weights: Counter[str] = Counter()
     states_bytes = 0.0
-    for place, (precision, sizes) in kept.items():
+    for place, each in trained.items():
+        precision, sizes = each.array
         if place in states:
             states_bytes += math.prod(sizes) * ITEMSIZE[precision]
         else:
@@ -53,20 +76,51 @@ def kept_state(taken: Iterable[tuple[str, Array]], given: Iterable[Array]) -> St
     if not (numbers := weights.total()):
         return None
     precision = max(weights, key=weights.__getitem__)
-    return State(numbers, states_bytes / (numbers * ITEMSIZE[precision]), precision)
+    frozen = sum(math.prod(each.array[1]) for each in kept.values() if each.is_frozen)
+    gives_gradients = not Counter(each.array for each in trained.values()) - Counter(gradients)
+    slots = None if gives_gradients else states_bytes / (numbers * ITEMSIZE[precision])
+    return State(numbers, slots, precision, frozen)
 
 
-def _kept(taken: Iterable[tuple[Place, Array]], given: Counter[Array]) -> dict[Place, Array]:
+def _masters(kept: Mapping[Place, Taken], states: set[Place]) -> dict[Place, Place]:
+    """The wide array that is the weight behind each narrow copy, which only passes use: the update makes it anew."""
+    wide: defaultdict[Sizes, list[Place]] = defaultdict(list)
+    for place in (place for place in kept if place in states and kept[place].use == IN_UPDATE):
+        wide[kept[place].array[1]].append(place)
+    masters = {}
+    for place, each in kept.items():
+        precision, sizes = each.array
+        behind = [other for other in wide[sizes] if ITEMSIZE[kept[other].array[0]] > ITEMSIZE[precision]]
+        if each.use == IN_PASSES_ALONE and behind:
+            masters[place] = behind[0]
+            wide[sizes].remove(behind[0])
+    return masters
+
+
+def _kept(taken: Iterable[tuple[Place, Taken]], given: Counter[Array]) -> dict[Place, Taken]:
     """The arrays that come back, by their places.
 
     Where more arrays of a size are taken than come back, those with the longest places count: a batch has a short one.
     """
     kept = {}
-    for place, array in sorted(taken, key=lambda each: -len(each[0])):
-        if given[array]:
-            given[array] -= 1
-            kept[place] = array
+    for place, each in sorted(taken, key=lambda each: -len(each[0])):
+        if given[each.array]:
+            given[each.array] -= 1
+            kept[place] = each
     return kept
+
+
+def _by_use(kept: Mapping[Place, Taken], states: set[Place]) -> set[Place]:
+    """The places of states, as what computes with the arrays tells, where it does.
+
+    An average of weights that a pass uses, as a target network, is a state where weights of its sizes remain.
+    """
+    used = {place for place, each in kept.items() if each.use in (IN_PASSES, IN_PASSES_ALONE)}
+    if not used:
+        return states
+    remain = {kept[place].array for place in used - states}
+    weights = {place for place in used & states if kept[place].array not in remain}
+    return (states - weights) | {place for place, each in kept.items() if each.use == IN_UPDATE}
 
 
 def _states(kept: Leaves) -> Iterator[Place]:

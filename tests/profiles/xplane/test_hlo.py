@@ -12,6 +12,7 @@ from estimator.work.shapes import read_attributes
 from tests.conftest import make_ops
 
 F32, BF16 = 11, 16
+MESH = {"axes": [{"name": "data", "size": 2}, {"name": "model", "size": 4}]}
 
 
 def program(
@@ -231,6 +232,10 @@ def test_transfers_to_the_host() -> None:
         ({"replica_groups": [{"replica_ids": [0, 1, 2]}, {"replica_ids": [3, 4, 5]}]}, "ranks=3"),
         ({"collective_device_list": {"replica_groups": [{"replica_ids": [0, 1]}]}}, "ranks=2"),
         ({"collective_device_list": {"iota_replica_group_list": {"num_devices_per_group": 4}}}, "ranks=4"),
+        ({"mesh_groups": {"mesh": MESH, "axes": [{}]}}, "ranks=2"),  # along the first axis
+        ({"mesh_groups": {"mesh": MESH, "axes": [{}, {"mesh_axis_index": 1}]}}, "ranks=8"),
+        ({"mesh_groups": {"mesh": MESH, "axes": [{"mesh_axis_index": 1, "sub_axis_info": {"size": 2}}]}}, "ranks=2"),
+        ({"mesh_groups": {"mesh": MESH, "axes": [{"mesh_axis_index": 2}]}}, None),  # damaged
         ({"replica_groups": [{"replica_ids": [0]}, {"replica_ids": [1, 2]}]}, None),  # of unlike sizes
         ({}, None),  # all
     ],
@@ -265,6 +270,81 @@ def test_a_step_keeps_the_arrays_that_it_takes_and_gives() -> None:
     given = root(6, array(8, 4), array(8, 4), array(8, 4, kind=4), array())
     assert whole_program([*taken, given]).state == State(8 * 4, 1.0)
     assert whole_program([*taken, root(6, array(3, 3))]).state is None
+
+
+def named(instruction: dict[str, object], name: str) -> dict[str, object]:
+    return {**instruction, "metadata": {"op_name": name}}
+
+
+def test_what_the_forward_pass_made_is_not_kept() -> None:
+    """The hidden state of a recurrent layer comes back too."""
+    weights, hidden = named(parameter(1, 8, 4), "p['a']"), named(parameter(2, 32, 4), "h")
+    ops = [dot(3, 2, 1, 32, 4), named(dot(4, 1, 3, 8, 4), "jit(step)/sub")]
+    given = {**root(5, array(8, 4), array(32, 4)), "operand_ids": [4, 3]}
+    assert whole_program([weights, hidden, *ops, given]).state == State(8 * 4, 0.0)
+
+
+def test_a_loop_over_steps_is_named_as_one_step() -> None:
+    """Its instructions have no loop in their paths, as those of a loop over micro-batches have."""
+    carried = {"tuple_shapes": [array(4, 4)]}
+    called = {"opcode": "while", "operand_ids": [2], "called_computation_ids": [2]}
+    taken = {"opcode": "get-tuple-element", "operand_ids": [11], "shape": array(4, 4)}
+    given = {"opcode": "tuple", "shape": carried}
+    inside = "jit(f)/while/body/closed_call"
+    turn = [
+        {"name": "p", "id": 11, "opcode": "parameter", "shape": carried},
+        {"name": "w", "id": 12, **taken},
+        named(dot(13, 12, 12, 4, 4), f"{inside}/jvp()/dot_general"),
+        named(dot(14, 12, 13, 4, 4), f"{inside}/sub"),
+        {"name": "t", "id": 15, "operand_ids": [14], **given},
+    ]
+    whole = [parameter(1, 4, 4), {"name": "t0", "id": 2, "operand_ids": [1], **given}]
+    program_ = whole_program([*whole, named({"name": "while.1", "id": 3, **called}, "jit(f)/while")], turn)
+    assert set(program_.loops) == {"p", "w", "dot.13", "dot.14", "t"}
+    assert set(program_.loops.values()) == {hlo.Turn("jit_step.2")}
+    assert [part.path for part in program_.instructions["dot.13"]] == ["jit(f)/closed_call/jvp()/dot_general"]
+    assert [part.path for part in program_.instructions["while.1"]] == ["jit(f)/while"]
+
+
+def test_steps_in_a_row_are_told_of_the_program() -> None:
+    def update(number: int, weights: int) -> dict[str, object]:
+        return named(dot(number, weights, number - 1, 4, 4), "jit(f)/sub")
+
+    given = {**root(7, array(4, 4)), "operand_ids": [6]}
+    steps = [dot(3, 1, 1, 4, 4), update(4, 1), dot(5, 4, 4, 4, 4), update(6, 4)]
+    found = whole_program([named(parameter(1, 4, 4), "w"), *steps, given])
+    assert set(found.loops.values()) == {hlo.Turn("jit_step", 2)}
+
+
+@pytest.mark.parametrize(
+    ("sharding", "opcode", "sizes", "is_known"),
+    [
+        ({"type": 0}, "all-gather", (8, 4), True),
+        ({"type": 3, "tile_assignment_dimensions": [2, 1]}, "all-gather", (8, 4), False),
+        ({"type": 3, "tile_assignment_dimensions": [2, 1]}, "all-reduce", (8, 4), False),  # a part of each product
+        ({"type": 3, "tile_assignment_dimensions": [2, 1, 1]}, "all-reduce", (1, 8, 4), True),  # of jax.pmap
+        (None, "all-reduce", (8, 4), False),
+    ],
+)
+def test_arrays_that_each_device_holds_are_known(
+    sharding: dict[str, object] | None, opcode: str, sizes: tuple[int, ...], is_known: bool
+) -> None:
+    taken = named(parameter(1, *sizes), "p['a']") | ({} if sharding is None else {"sharding": sharding})
+    sent = {"name": "sent", "id": 7, "opcode": opcode, "shape": array(*sizes)}
+    state = whole_program([taken, sent, root(6, array(*sizes))]).state
+    assert (state == State(32, 0.0)) if is_known else (state is None)
+
+
+def test_replicas_without_partitions_hold_whole_arrays() -> None:
+    proto = messages.get("HloProto")()
+    module = proto.hlo_module
+    module.name, module.entry_computation_id, module.device_assignment.computation_count = "pmap_step", 1, 1
+    computation = module.computations.add(id=1, root_id=6)
+    sent = {"name": "sent", "id": 7, "opcode": "all-reduce", "shape": array(8, 4)}
+    for instruction in (named(parameter(1, 8, 4), "p['a']"), sent, root(6, array(8, 4))):
+        computation.instructions.add(**instruction)
+    _, found = hlo.read_program(proto.SerializeToString(), "program 1")
+    assert found.state == State(32, 0.0)
 
 
 def test_what_a_step_keeps_is_not_known_where_devices_may_hold_parts_of_it() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from estimator.profiles.events import Tally
 from estimator.profiles.xplane import hlo, ops
+from estimator.profiles.xplane.hlo import Turn
 from estimator.profiles.xplane.state import State
 
 
@@ -82,6 +83,22 @@ def test_the_state_of_the_step_is_that_of_the_program_that_took_most_of_the_time
     assert ops.state_of_step([(kinds, total)]) == step
     assert ops.state_of_step([(kinds[2:3], total)]) is None
     assert ops.state_of_step([]) is None
+
+
+def test_the_states_behind_gradients_are_those_of_the_program_that_updates_as_many_weights() -> None:
+    gradients, update, other = State(30, None), State(30, 2.0), State(500, 1.0)
+    kinds = [replace(kind(number, 1.0), state=state) for number, state in enumerate((gradients, update, other))]
+    total = Tally(np.ones(3, int), np.array([90, 30, 20]), np.zeros(3, int), np.ones(3))
+    assert ops.state_of_step([(kinds, total)]) == update
+    assert ops.state_of_step([(kinds[::2], total)]) == gradients
+
+
+def test_turns_of_loops_over_steps() -> None:
+    loops = (Turn("f.2"), Turn("f.2"), Turn("f.3", steps=2), None)
+    kinds = [replace(kind(number, 1.0), loop=loop) for number, loop in enumerate(loops)]
+    total = Tally(np.array([4, 16, 10, 99]), np.ones(4, int), np.zeros(4, int), np.ones(4))
+    assert ops.turns_of_steps(kinds, total) == 36
+    assert ops.turns_of_steps(kinds[3:], total) == 0
 
 
 def test_ops_of_a_loop_around_both_passes_are_marked() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from estimator.profiles.xplane.state import State, kept_state
+from estimator.profiles.xplane.passes import IN_PASSES, IN_PASSES_ALONE, IN_UPDATE
+from estimator.profiles.xplane.state import State, Taken, kept_state
 
 SIZES = {"['a']['kernel']": (8, 4), "['a']['bias']": (4,), "['b']['kernel']": (4, 4), "['b']['bias']": (4,)}
 COUNT = 32 + 4 + 16 + 4
@@ -16,7 +17,7 @@ def arrays(prefix: str, leaves: dict[str, tuple[int, ...]] = SIZES) -> dict[str,
 
 def state_of(kept: dict[str, tuple[int, ...]], precision: str = "fp32") -> State | None:
     """The state of a step that takes arrays and a batch, and gives the arrays back."""
-    taken = [(name, (precision, sizes)) for name, sizes in (BATCH | kept).items()]
+    taken = [Taken(name, (precision, sizes)) for name, sizes in (BATCH | kept).items()]
     return kept_state(taken, [*((precision, sizes) for sizes in kept.values()), ("fp32", (16, 10))])
 
 
@@ -81,8 +82,8 @@ def test_arrays_without_elements_are_nothing() -> None:
 
 
 def test_a_state_may_have_another_format() -> None:
-    taken = [("p[0]", ("fp32", (8, 4))), ("s[0].mu[0]", ("bf16", (8, 4)))]
-    assert kept_state(taken, [array for _, array in taken]) == State(32, 0.5, "fp32")
+    taken = [Taken("p[0]", ("fp32", (8, 4))), Taken("s[0].mu[0]", ("bf16", (8, 4)))]
+    assert kept_state(taken, [each.array for each in taken]) == State(32, 0.5, "fp32")
 
 
 def test_a_model_may_be_in_a_narrow_format_throughout() -> None:
@@ -90,10 +91,54 @@ def test_a_model_may_be_in_a_narrow_format_throughout() -> None:
 
 
 def test_a_batch_of_a_weight_s_sizes_is_not_kept() -> None:
-    taken = [("x", ("fp32", (4, 4))), ("p['a']", ("fp32", (4, 4)))]
+    taken = [Taken("x", ("fp32", (4, 4))), Taken("p['a']", ("fp32", (4, 4)))]
     assert kept_state(taken, [("fp32", (4, 4))]) == State(16, 0.0)
 
 
 def test_without_names_or_arrays_that_come_back_nothing_is_known() -> None:
-    assert kept_state([("", ("fp32", (4, 4)))], [("fp32", (4, 4))]) is None
+    assert kept_state([Taken("", ("fp32", (4, 4)))], [("fp32", (4, 4))]) is None
     assert state_of({}) is None
+
+
+def used(**arrays: str) -> list[Taken]:
+    """Arrays of one size, by name, with what computes with them."""
+    return [Taken(name, ("fp32", (4, 4)), use, use == IN_PASSES_ALONE) for name, use in arrays.items()]
+
+
+def state_by_use(taken: list[Taken]) -> State | None:
+    return kept_state(taken, [each.array for each in taken])
+
+
+def test_arrays_that_the_update_alone_uses_are_states() -> None:
+    """Single arrays, of which the names tell nothing."""
+    weights = used(w1=IN_PASSES, w2=IN_PASSES)
+    assert state_by_use([*weights, *used(m1=IN_UPDATE, m2=IN_UPDATE)]) == State(32, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("use", "state"),
+    [
+        (IN_PASSES_ALONE, State(48, 1.0, "fp32")),  # copies, which the update makes of their masters
+        (IN_PASSES, State(48, 4.0, "bf16")),  # weights, to which the update adds, with two wide states
+    ],
+)
+def test_narrow_copies_of_weights_are_no_weights(use: str, state: State) -> None:
+    names = ("['a']", "['b']", "['c']")
+    narrow = [Taken(f"h{name}", ("bf16", (4, 4)), use) for name in names]
+    wide = [Taken(f"{of}{name}", ("fp32", (4, 4)), IN_UPDATE) for of in "mt" for name in names]
+    assert state_by_use([*narrow, *wide]) == state
+
+
+def test_an_average_of_weights_that_a_pass_uses_is_a_state_where_its_name_says_so() -> None:
+    average = arrays("state.params") | arrays("state.opt[0].trace") | arrays("target")
+    taken = [Taken(name, ("fp32", of), IN_UPDATE if ".opt" in name else IN_PASSES) for name, of in average.items()]
+    assert state_by_use(taken) == State(COUNT, 2.0)
+
+
+def test_weights_that_come_back_as_they_were_are_not_trained() -> None:
+    assert state_by_use(used(w1=IN_PASSES_ALONE, w2=IN_PASSES)) == State(16, 0.0, frozen=16)
+
+
+def test_where_gradients_alone_come_back_the_states_are_elsewhere() -> None:
+    taken = used(w1=IN_PASSES)
+    assert kept_state(taken, [taken[0].array], gradients=[taken[0].array]) == State(16, None)

@@ -373,6 +373,39 @@ def test_runs_without_marks_count_as_steps_and_are_noted(tmp_path: Path) -> None
     assert "each run of the program that ran longest counts as a step, 2 in all" in str(profile.warnings)
 
 
+def test_turns_of_loops_over_steps_are_told_of_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xplane.ops, "turns_of_steps", lambda *_: 8)
+    assert read_bytes(runs_and_marks((0, 80), (100, 180), marks=0, later=190), tmp_path).steps == 8
+
+
+def test_runs_of_an_evaluation_behind_the_steps_are_left_out(tmp_path: Path) -> None:
+    def run(program: int, number: int, start: int, duration: int) -> bytes:
+        stats = ((1, number), (2, program))
+        return event(program, start, duration, *(field(1, 3) + field(5, f"op.{program}"),), *(
+            field(1, stat) + field(4, value) for stat, value in stats
+        ))  # fmt: skip
+
+    ran = [run(1, at, 100 * at, 80) for at in range(4)] + [run(2, at, 400 + 50 * at, 40) for at in range(3)]
+    content = space([ran], ("train", "eval"), ("run_id", "program_id", "hlo_op"))
+    profile = read_bytes(content.replace(field(3, 10**18 + 7), field(3, 10**18)), tmp_path)
+    assert (profile.steps, profile.ops["op"].tolist(), profile.ops["calls"].tolist()) == (4, ["op.1"], [1.0])
+    assert "3 runs of 1 other program(s) ran several in a row" in str(profile.warnings)
+    assert "27 % of the ops' time lies outside the steps" in str(profile.warnings)
+
+
+def test_a_processor_that_stands_for_devices_is_as_many_ranks(tmp_path: Path) -> None:
+    stats = ("hlo_op", "device_ordinal")
+    ran = [
+        [event(1, 50 * device, 80, field(1, 1) + field(5, "dot.1"), field(1, 2) + field(4, device))]
+        for device in (0, 1)
+    ]
+    profile = read_bytes(space(ran, ("dot",), stats), tmp_path)
+    assert (profile.ranks, profile.ops["calls"].tolist()) == (2, [1.0])
+    assert profile.ops["time_s"].tolist() == pytest.approx([80e-12])
+    assert profile.busy_step_s == pytest.approx(80e-12)
+    assert "the mean over 2 devices for which this processor stands" in str(profile.warnings)
+
+
 def test_refuses_marks_around_nothing(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match="no op ran inside its steps"):
         read_bytes(runs_and_marks(marks=2, later=10**6), tmp_path)
