@@ -61,7 +61,7 @@ MESSAGES = {
         "name 1 string, computations 3 *HloComputationProto, id 5 int64, entry_computation_id 6 int64,"
         "device_assignment 15 DeviceAssignmentProto"
     ),
-    "DeviceAssignmentProto": "replica_count 1 int64, computation_count 2 int64",
+    "DeviceAssignmentProto": "replica_count 1 int32, computation_count 2 int32",
     "HloComputationProto": "name 1 string, instructions 2 *HloInstructionProto, id 5 int64, root_id 6 int64",
     "HloInstructionProto": (
         "name 1 string, opcode 2 string, shape 3 ShapeProto, metadata 7 OpMetadata,"

@@ -13,7 +13,10 @@ ORIGINS = {  # our name → where TensorFlow has it, where the names differ
     "TensorShape": "TensorShapeProto",
     "TensorDim": "TensorShapeProto.Dim",
     "AttrList": "AttrValue.ListValue",
+    "MeshAxis": "MeshProto.MeshAxis",
+    "SubAxis": "AxisRefProto.SubAxis",
 }
+LATER = {("HloInstructionProto", "mesh_groups")}  # of an XLA that JAX 0.10 has, and TensorFlow 2.21 has not
 
 
 @pytest.mark.parametrize("name", messages.MESSAGES)
@@ -59,6 +62,8 @@ def test_fields_are_those_of_tensorflow() -> None:
         original = originals[ORIGINS.get(name, name)]
         for field in fields.split(","):
             ours, number, kind = field.split()
+            if (name, ours) in LATER and ours not in original.fields_by_name:
+                continue
             theirs = original.fields_by_name[ours]
             assert theirs.number == int(number), (name, ours)
             assert _repeated(theirs) == (kind.startswith("*") or ">" in kind), (name, ours)
