@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.interval import Z, log_spread
+from estimator.core.number_formats import OTHER_16_BIT
 from estimator.core.schema import STREAMING, UNPOOLED, numbers
-from estimator.model.resemblance import OTHER_FORMAT
 from estimator.model.shape_keys import shape_keys
 
 ENDS = ("time_low_s", "time_s", "time_high_s")
@@ -25,8 +25,8 @@ def rows_for_ops(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame
 
 def products_in_other_format(measurements: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     """The measured products in the other 16-bit format, for those of WORK."""
-    asked = set(work.loc[work["op_class"] == "gemm", "precision"].dropna()) & OTHER_FORMAT.keys()
-    others = {OTHER_FORMAT[name] for name in asked} - asked
+    asked = set(work.loc[work["op_class"] == "gemm", "precision"].dropna()) & OTHER_16_BIT.keys()
+    others = {OTHER_16_BIT[name] for name in asked} - asked
     return measurements[measurements["op_class"].eq("gemm") & measurements["precision"].isin(others)]
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from estimator.core.number_formats import OTHER_16_BIT
 from estimator.core.types import DeviceSpec, MeasuredDevice
 from estimator.core.units import percent
 from estimator.model.hardware import number, peak_of_op
@@ -19,7 +20,6 @@ from estimator.model.hardware import number, peak_of_op
 SAME = 0.65  # correlation of residuals on devices of the same numbers; by likelihood, tests/published/test_siblings.py
 UNKNOWN = 0.4  # logarithm of the ratio of two numbers where a file lacks one; assumed
 MIN_WEIGHT = 0.1  # of measurements that are used; assumed
-OTHER_FORMAT = {"fp16": "bf16", "bf16": "fp16"}
 Siblings = Callable[[], Sequence[MeasuredDevice]]  # measured devices of an architecture, read where they are asked for
 
 
@@ -55,7 +55,7 @@ def nearest_first(own: MeasuredDevice, siblings: Sequence[MeasuredDevice], preci
 
     Its own in this very format are none of them.
     """
-    other_format = OTHER_FORMAT.get(precision)
+    other_format = OTHER_16_BIT.get(precision)
     pairs = [(measured, precision) for measured in siblings]
     pairs += [(measured, other_format) for measured in (own, *siblings) if other_format]
     found = [

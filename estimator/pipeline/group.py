@@ -178,7 +178,7 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
 
 
 def _of_equal_messages(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) -> dict[Group, GroupStep]:
-    """Groups whose gradients share messages alike: the timeline is laid out once, and replayed with those of each."""
+    """Groups with the same sizes of messages: the timeline is laid out once, and replayed with the times of each."""
     predicted, split, plan = alone.predicted, alone.split, alone.predicted.plan
     sent = exchange(predicted.work.work, _workload(predicted), split, groups[0].copies)
     tables = [sent.messages, *_messages_between_stages(alone)]

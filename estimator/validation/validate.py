@@ -101,7 +101,7 @@ def judge_whole_models(request: Request, runs: whole_models.Runs) -> Judged:
 def by_ours(
     judge: Callable[[pd.DataFrame, PublishedRows, Method], Judged],
 ) -> Callable[[Request, PublishedRows], Judged]:
-    """How a module judges that takes our method alone, beside simple methods of its own."""
+    """A data set's judge, from the function of its module, which takes our method and has simple ones of its own."""
     return lambda request, rows: judge(request.truth, rows, request.methods["ours"])
 
 

@@ -119,21 +119,23 @@ def target_warnings(named: str | Path | DeviceSpec, device: DeviceSpec) -> tuple
 
 
 def system_warnings(system: SystemSpec) -> tuple[str, ...]:
-    """Warnings about a machine: what its lints find, except missing sources; shipped systems have passed them."""
-    from estimator.devices import lints
-
-    found = lints.findings(system, catalogue_for_lints(SystemSpec))
-    return tuple(f"{system.name}: {finding.sentence}" for lint, finding in found if lint not in OF_FILES)
+    """Warnings about a machine: what its lints find, except missing sources."""
+    return tuple(_faults_without_file(system))
 
 
 def _own_faults(named: str | Path | DeviceSpec) -> list[Fault]:
     """What is wrong with a user's own device; nothing of the library's, which its own check judges."""
-    if not isinstance(named, DeviceSpec):
-        return check(DeviceSpec, str(named))[1] if _is_path(str(named)) else []
+    if isinstance(named, DeviceSpec):
+        return _faults_without_file(named)
+    return check(DeviceSpec, str(named))[1] if _is_path(str(named)) else []
+
+
+def _faults_without_file(spec: Spec) -> list[Fault]:
+    """What lints find in a device or system, but for what concerns its file."""
     from estimator.devices import lints
 
-    found = lints.findings(named, catalogue_for_lints(DeviceSpec))
-    return [Fault(f"{named.name}: {finding.sentence}", lint) for lint, finding in found if lint not in OF_FILES]
+    found = lints.findings(spec, catalogue_for_lints(type(spec)))
+    return [Fault(f"{spec.name}: {finding.sentence}", lint) for lint, finding in found if lint not in OF_FILES]
 
 
 def _part_warnings(module: str) -> Iterator[str]:

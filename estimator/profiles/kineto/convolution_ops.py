@@ -176,13 +176,17 @@ def _mirrored(sizes: Geometry) -> Geometry:
 
 
 def _fits(sizes: Geometry) -> bool:
-    """Whether a convolution may have these sizes, as far as they are known: it does not enlarge its image by more than
-    its padding.
-    """
+    """Whether a convolution may have these sizes, as far as they are known."""
     image, weight, output = sizes
     if not weight or (image and (weight[1] < 1 or image[1] % weight[1])) or (output and output[1] != weight[0]):
         return False
-    return not (image and output) or all(o <= i + w for o, i, w in zip(output[2:], image[2:], weight[2:], strict=True))
+    return not (image and output) or enlarges_by_padding_alone(sizes)
+
+
+def enlarges_by_padding_alone(sizes: Geometry) -> bool:
+    """Whether the output exceeds the image by no more than a convolution's padding does."""
+    image, weight, output = (each[2:] for each in sizes)
+    return all(size <= of + window for size, of, window in zip(output, image, weight, strict=True))
 
 
 def _has_channels_last(arguments: Mapping[str, Argument]) -> bool:

@@ -73,5 +73,5 @@ def _may_be_output(dims: tuple[int, ...], known: Geometry) -> bool:
     image, weight, output = known
     if output or not image or len({len(dims), len(image), len(weight)}) > 1:
         return False
-    fits = all(0 < size <= of + window for size, of, window in zip(dims[2:], image[2:], weight[2:], strict=True))
+    fits = min(dims[2:], default=1) > 0 and convolution_ops.enlarges_by_padding_alone(known._replace(output=dims))
     return dims[:2] == (image[0], weight[0]) and fits

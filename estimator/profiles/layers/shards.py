@@ -174,7 +174,7 @@ def check_context(layers: Layers, devices: int) -> None:
         f"it does not divide sequence_length {layers.sequence_length}; expected a divisor": (
             layers.sequence_length % devices
         ),
-        "keys and values go around beside fused attention alone; expected 'attention: fused' in its layers.yaml": (
+        "only fused attention can pass keys and values around; expected 'attention: fused' in its layers.yaml": (
             layers.attention != "fused"
         ),
         f"not supported with 'head: {layers.head}'; expected a model of every next token": layers.head != "next_token",

@@ -184,8 +184,8 @@ def test_target_warnings_are_about_user_files(user_devices: Path) -> None:
 def test_a_system_with_a_slip_in_a_prefix_has_a_warning(user_devices: Path, wrong: str) -> None:
     path = user_devices / "mine.yaml"
     path.write_text(f"name: mine\ndevice: h100\nnodes: 4\ndevices_per_node: 8\n{wrong}\n")
-    doubts = catalogue.system_warnings(load_system(path))
-    assert any(doubt.startswith(f"mine: {wrong.partition(':')[0]} ") for doubt in doubts)
+    warnings = catalogue.system_warnings(load_system(path))
+    assert any(warning.startswith(f"mine: {wrong.partition(':')[0]} ") for warning in warnings)
     assert catalogue.system_warnings(load_system("frontier")) == ()
 
 

@@ -145,7 +145,8 @@ def test_keys_and_values_go_around_while_attention_runs(recompute: str) -> None:
 @pytest.mark.parametrize(
     ("given", "split", "message"),
     [({"sequence_length": 130}, Split(context=4), "context=4: it does not divide sequence_length 130; expected a"),
-     ({"attention": "unfused"}, Split(context=2), "context=2: keys and values go around beside fused attention alone"),
+     ({"attention": "unfused"}, Split(context=2),
+      "context=2: only fused attention can pass keys and values around; expected 'attention: fused'"),
      ({"head": "span"}, Split(context=2), "context=2: not supported with 'head: span'"),
      ({"experts": 4}, Split(context=2), "context=2: not supported with 4 experts"),
      ({"sequence_length": 36}, Split(tensor=4, context=2, sequence=True),

@@ -131,7 +131,7 @@ def test_steps_in_a_row(steps: tuple[str, ...], given: int, count: int) -> None:
 
 
 def test_states_that_are_updated_once_are_no_weights() -> None:
-    """A moment comes back beside weights, and no pass uses it."""
+    """The program gives back a moment too, which no pass uses."""
     program = in_a_row(FORWARD, FORWARD, given=5)
     shape = {"element_type": 11, "dimensions": [4, 4]}
     entry = program.computations[0]
