@@ -131,6 +131,11 @@ class Split:
         return (self.micro_batch or 1) * (self.pipeline if self.interleave > 1 else 1)
 
     @property
+    def leaves_micro_batch(self) -> bool:
+        """Whether the samples that a stage of a pipeline computes at once are left open."""
+        return self.pipeline > 1 and self.micro_batch is None
+
+    @property
     def divides_update(self) -> bool:
         """Whether each copy of the model updates its share of the weights."""
         return "optimizer" in DIVIDED.get(self.data, ())

@@ -17,7 +17,7 @@ from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan,
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
-from estimator.pipeline.group_memory import parts_of
+from estimator.pipeline.group_memory import parts_of, with_fitting_micro_batch
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
@@ -25,7 +25,7 @@ from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
-from estimator.rollup.pipeline_parallel import bubble_share, filling_micro_batch
+from estimator.rollup.micro_batches import micro_batch_note
 from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
 from estimator.work.compression import Compression
 from estimator.work.gradients import divided_bucket
@@ -60,6 +60,7 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
 
     Raises EstimatorError as :func:`estimate` and :func:`step_of_group` do.
     """
+    group = with_fitting_micro_batch(profile, plan, group, split)
     part = divided(profile, split)
     predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
     alone = one_device(predicted)
@@ -90,19 +91,7 @@ def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Not
         yield Note("parallel", f"{group.devices} devices, {how}")
         yield Note("stragglers", str(spreads_of(predicted.profile)))
     yield from assumed_links(predicted, group)
-    yield from unfilled_stages(group, split)
-
-
-def unfilled_stages(group: Group, split: Split) -> Iterator[Note]:
-    """A note where a pipeline has one micro-batch, as none is asked for: how long its stages wait for each other."""
-    stages, batch = split.pipeline, group.local_batch or 1
-    if stages == 1 or split.micro_batch is not None:
-        return
-    idle, micro = bubble_share(stages, 1), filling_micro_batch(batch, stages)
-    text = f"pipeline={stages} with one micro-batch: stages idle for {100 * idle:.0f} % of the step"
-    less = f"micro={micro} lowers that to {100 * bubble_share(stages, batch // micro):.0f} %"
-    more = f"; {less}" if batch > 1 else "; a larger batch with micro=N lowers that"
-    yield Note("pipeline-unfilled", text + more, subject=str(split), share=idle)
+    yield from micro_batch_note(group, split)
 
 
 def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:

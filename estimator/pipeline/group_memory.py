@@ -9,6 +9,7 @@ from estimator.core.parallel import DeviceShare, Split
 from estimator.core.types import MemoryUse, Profile, RunPlan
 from estimator.pipeline.memory import Part, memory_of_parts
 from estimator.profiles.layers.shards import divided, experts_share
+from estimator.rollup.micro_batches import micro_batch_note, with_micro_batch
 from estimator.rollup.scaling import Group, group_of
 
 
@@ -19,13 +20,25 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     devices.
     """
     batch = plan.batch or profile.workload.batch_size
-    group = group_of(devices, devices, "weak", batch, split)
-    at_once = dataclasses.replace(plan, batch=split.micro_batch or plan.batch)
-    use = memory_of_parts(parts_of(divided(profile, split), split, group), at_once)
+    group = with_fitting_micro_batch(profile, plan, group_of(devices, devices, "weak", batch, split), split)
+    use = _memory_of_each(profile, plan, group, split)
+    if split.leaves_micro_batch:  # a larger batch has more micro-batches
+        use = dataclasses.replace(use, largest_batch=None)
     if devices == 1:
         return use
     note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
-    return dataclasses.replace(use, notes=(*use.notes, note))
+    return dataclasses.replace(use, notes=(*use.notes, note, *micro_batch_note(group, split)))
+
+
+def with_fitting_micro_batch(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Group:
+    """A group whose stages compute as many samples at once as is of use and fits, where the split leaves that open."""
+    return with_micro_batch(group, split, lambda each: _memory_of_each(profile, plan, each, split).fits is not False)
+
+
+def _memory_of_each(profile: Profile, plan: RunPlan, group: Group, split: Split) -> MemoryUse:
+    """What each device of a group must hold. Raises EstimatorError as :func:`memory_of_group` does."""
+    at_once = dataclasses.replace(plan, batch=group.micro_batch or plan.batch)
+    return memory_of_parts(parts_of(divided(profile, split), split, group), at_once)
 
 
 def parts_of(part: Profile, split: Split, group: Group) -> list[Part]:

@@ -21,8 +21,6 @@ import numpy as np
 
 from estimator.core.types import Floats
 
-MICRO_BATCHES_OF_STAGE = 4  # that a note proposes for each stage of a pipeline
-
 
 @dataclass(frozen=True)
 class MicroStep:
@@ -63,15 +61,6 @@ def bubble_share(stages: int, micro_batches: int, interleave: int = 1) -> float:
     Source: Narayanan et al., 2021, section 2.2, where it is given relative to the rest of the step.
     """
     return (stages - 1) / (interleave * micro_batches + stages - 1)
-
-
-def filling_micro_batch(batch: int, stages: int) -> int:
-    """The most samples of a micro-batch with which a batch makes 4 micro-batches a stage, or as many as it can.
-
-    Four of them leave a bubble below 1/5 of the step.
-    """
-    wanted = max(batch // (MICRO_BATCHES_OF_STAGE * stages), 1)
-    return next(size for size in range(wanted, 0, -1) if batch % size == 0)
 
 
 def forward_pass(micro_s: Floats, micro_batches: Floats, stages: Floats, runs: Floats, pass_on_s: Floats) -> Floats:

@@ -104,7 +104,8 @@ def group_of(
 ) -> Group:
     """A training on so many devices.
 
-    ``batch``: of one copy of the model for weak scaling, of all for strong scaling. ``of_copy``: ranks of the profile
+    ``batch``: of one copy of the model for weak scaling, of all for strong scaling. Stages of a pipeline compute one
+    sample at once where the split does not say how many. ``of_copy``: ranks of the profile
     that hold one copy together, each with its own part of every split. Raises EstimatorError where copies
     do not divide the devices or, for strong scaling, the batch; micro-batches the batch of a copy; or the stages of an
     interleaved pipeline the micro-batches.
@@ -114,17 +115,18 @@ def group_of(
             f"devices {devices}: {of_copy} ranks of the profile hold one copy of the model; expected a multiple"
         )
     copies = split.copies(devices // of_copy)
+    micro_batch = 1 if split.leaves_micro_batch else split.micro_batch
     nodes, model_devices = -(-devices // per_node), split.model_devices * of_copy
     if batch is None:
-        return Group(devices, nodes, None, None, model_devices, split.micro_batch, per_node)
+        return Group(devices, nodes, None, None, model_devices, micro_batch, per_node)
     local_batch = batch if scaling == "weak" else _divided(batch, devices, copies)
-    if local_batch % (split.micro_batch or 1):
+    if local_batch % (micro_batch or 1):
         raise EstimatorError(
-            f"micro={split.micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} devices; "
+            f"micro={micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} devices; "
             "expected a divisor"
         )
-    _check_rounds(local_batch // (split.micro_batch or local_batch), devices, split)
-    return Group(devices, nodes, local_batch, local_batch * copies, model_devices, split.micro_batch, per_node)
+    _check_rounds(local_batch // (micro_batch or local_batch), devices, split)
+    return Group(devices, nodes, local_batch, local_batch * copies, model_devices, micro_batch, per_node)
 
 
 def refuse_fewer(devices: int, parts: int) -> None:

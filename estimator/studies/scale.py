@@ -19,7 +19,7 @@ from estimator.core.notes import Note, ranked, sentences, with_code
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements, system_warnings
-from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups, unfilled_stages
+from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups
 from estimator.pipeline.group_memory import shares_of, stages_of
 from estimator.pipeline.memory import Held, held_by_stages, largest_use
 from estimator.pipeline.recorded_group import recorded_messages
@@ -29,6 +29,7 @@ from estimator.reports import documents
 from estimator.rollup import power
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.limits import step_limits
+from estimator.rollup.micro_batches import micro_batch_note, with_micro_batch
 from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of, refuse_fewer, spreads_of
 from estimator.studies.timed_steps import (
     TimedSteps,
@@ -124,7 +125,8 @@ def _scale_split(
     profile, plan = each_alone.profile, each_alone.plan
     batch = plan.batch or profile.workload.batch_size
     ranks = ranks_of(profile)
-    grouped = partial(group_of, per_node=int(system.devices_per_node.value), split=split, of_copy=ranks.of_copy)
+    per_node = int(system.devices_per_node.value)
+    grouped = partial(_grouped, each_alone, per_node=per_node, split=split, of_copy=ranks.of_copy)
     counts = _counts(devices, system, split, ranks, batch if scaling == "strong" else None)
     groups = [grouped(count, scaling=scaling, batch=batch) for count in counts]
     timed = read_timed_steps(timed_steps, partial(_timed_group, system, grouped, scaling, batch), split)
@@ -141,7 +143,7 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
     first, split, timed, predicted = scaled.first, scaled.split, scaled.timed, scaled.predicted
     changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
     floors_s = {group: _floor_s(scaled.alone[group.at_once], group, split) for group in timed.groups}
-    notes = ranked((*_notes(scaled.system, first, scaled.steps), *unfilled_stages(scaled.groups[0], split)))
+    notes = ranked((*_notes(scaled.system, first, scaled.steps), *micro_batch_note(scaled.groups[0], split)))
     return {
         "workload": first.profile.workload.name,
         "system": scaled.system.name,
@@ -257,6 +259,16 @@ class _EachAlone:
             plan = replace(self.plan, batch=batch)
             self._known[key] = _Alone(divided(self.profile, split), plan, of_model)
         return self._known[key]
+
+    def fits(self, split: Split, group: Group) -> bool:
+        """Whether a device of a group has room for its share; so it is taken to where nothing tells."""
+        use = self.of(split, group.at_once).memory(split, group)
+        return use is None or use.fits is not False
+
+
+def _grouped(each_alone: _EachAlone, devices: int, *, split: Split, **how: Any) -> Group:
+    """So many devices, as :func:`group_of` has them; stages of a pipeline compute as many samples at once as fit."""
+    return with_micro_batch(group_of(devices, split=split, **how), split, partial(each_alone.fits, split))
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:

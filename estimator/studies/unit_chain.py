@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError, UnfitError
@@ -219,7 +220,8 @@ def _forward(unit: UnitOfWork, step: Estimate, size: Size, ops: str) -> Iterator
 
 def _forward_of_group(unit: UnitOfWork, devices: int, step: Estimate, size: Size, origin: str) -> Iterator[Given]:
     """The forward pass of a micro-batch on several devices, and how these repeat it."""
-    group, split = group_of_unit(unit, devices, step.profile, size), split_of(unit)
+    split, group = split_of(unit), group_of_unit(unit, devices, step.profile, size)
+    group = replace(group, micro_batch=step.plan.batch)  # as the step computes
     with within_validation(step):
         forward = forward_of_group(step, group, split)
     parallel, left_out = f"parallel {split}", NOT_GATHERED if split.gathers_weights else ""

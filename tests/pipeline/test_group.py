@@ -18,12 +18,14 @@ from estimator.pipeline.group import (
     step_of_group,
     step_of_one,
     steps_of_groups,
-    unfilled_stages,
 )
+from estimator.pipeline.group_memory import memory_of_group
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import gradient_places
+from estimator.rollup.micro_batches import micro_batch_sizes
+from estimator.rollup.pipeline_parallel import bubble_share
 from estimator.rollup.power import listed_limit
 from estimator.rollup.scaling import NO_SPREAD, Group, group_of
 from estimator.work.parallel import Ranks
@@ -178,24 +180,14 @@ def test_one_device_sends_nothing() -> None:
     assert not found.communication_s.any()
 
 
-@pytest.mark.parametrize(
-    ("split", "batch", "words"),
-    [
-        ("pipeline=4", 64, "stages idle for 75 % of the step; micro=4 lowers that to 16 %"),
-        ("pipeline=2,tensor=2", 1, "for 50 % of the step; a larger batch with micro=N lowers that"),
-        ("pipeline=4,micro=64", 64, None),  # as asked for
-        ("tensor=4", 64, None),
-    ],
-)
-def test_a_pipeline_without_micro_batches_says_how_long_it_waits(split: str, batch: int, words: str | None) -> None:
-    """3 of 4 stages wait with one micro-batch: 3 / (1 + 3), and 3 / (16 + 3) with 16 of them."""
-    notes = list(unfilled_stages(group_of(4, 4, "weak", batch, read_split(split)), read_split(split)))
-    assert [note.code for note in notes] == ["pipeline-unfilled"] * (words is not None)
-    assert all(words is not None and words in note.text for note in notes)
-    assert all(note.share == pytest.approx(0.75 if "4" in split else 0.5) for note in notes)
-
-
-def test_the_note_on_an_unfilled_pipeline_is_among_those_of_the_estimate() -> None:
-    split = read_split("pipeline=2")
-    found = estimate_group(read_profile("gpt2"), RunPlan("h100", batch=2, draws=2), Group(2, 1, 2, 2, 2), split)
-    assert "pipeline-unfilled" in {note.code for note in found.notes}
+def test_stages_compute_as_many_samples_at_once_as_fit() -> None:
+    """40 of 720 samples in two stages idle for 1 / 19 of a step; 72, with which they idle for a tenth, do not fit."""
+    split, profile = read_split("pipeline=2"), read_profile("gpt2")
+    plan = RunPlan("h100", batch=720, draws=2)
+    found = estimate_group(profile, plan, group_of(2, 2, "weak", 720, split), split)
+    sizes = [size for size in micro_batch_sizes(720, 2) if size >= (found.plan.batch or 0)]
+    fits = [memory_of_group(profile, plan, replace(split, micro_batch=size), 2).fits for size in sizes]
+    assert fits == [False] * (len(sizes) - 1) + [True]
+    assert [note.share for note in found.notes if note.code == "micro-batch"] == [bubble_share(2, 720 // sizes[-1])]
+    named = estimate_group(profile, plan, Group(2, 1, 720, 720, 2, sizes[-1]), replace(split, micro_batch=sizes[-1]))
+    assert np.array_equal(named.step.total, found.step.total)

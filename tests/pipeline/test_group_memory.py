@@ -120,9 +120,16 @@ def test_the_parts_of_one_training_are_the_same_wherever_they_are_asked_for(llam
 
 
 def test_the_largest_batch_fits_both_ends(llama3: Profile) -> None:
-    largest = held(llama3, "pipeline=4", 4).largest_batch or 0
-    assert held(llama3, "pipeline=4", 4, largest).fits
-    assert not held(llama3, "pipeline=4", 4, largest + 1).fits
+    largest = held(llama3, "pipeline=4,micro=1", 4).largest_batch or 0
+    assert held(llama3, f"pipeline=4,micro={largest}", 4, largest).fits
+    assert not held(llama3, f"pipeline=4,micro={largest + 1}", 4, largest + 1).fits
+
+
+def test_a_pipeline_takes_any_batch_in_micro_batches_that_fit(llama3: Profile) -> None:
+    use = held(llama3, "pipeline=4", 4, 1000)
+    assert use.fits
+    assert use.largest_batch is None
+    assert held(llama3, "pipeline=4", 4).largest_batch is None
 
 
 def test_micro_batches_make_the_batch_and_tell_no_largest_one(llama3: Profile) -> None:

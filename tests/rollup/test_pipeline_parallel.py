@@ -8,7 +8,6 @@ from estimator.rollup.pipeline_parallel import (
     accumulated,
     bubble_share,
     exposed_reduction,
-    filling_micro_batch,
     forward_pass,
     pipelined,
 )
@@ -46,15 +45,6 @@ def test_a_forward_pass_has_the_bubble_of_a_step(stages: int, runs: int, count: 
 def test_the_share_of_the_bubble_is_what_a_step_is_longer_than_without(stages: int, count: int, runs: int) -> None:
     whole_s = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING, runs)[0]
     assert bubble_share(stages, count, runs) == pytest.approx(1 - count * 8.0 / stages / whole_s)
-
-
-def test_a_proposed_micro_batch_fills_the_pipeline_where_the_batch_can() -> None:
-    """Batches of 64, 12 and 7 in 4, 2 and 4 stages: 16 micro-batches of 4, 12 of 1 and 7 of 1."""
-    assert [filling_micro_batch(*given) for given in ((64, 4), (12, 2), (7, 4))] == [4, 1, 1]
-    for batch in range(1, 200):
-        size = filling_micro_batch(batch, 3)
-        assert batch % size == 0
-        assert size == 1 or bubble_share(3, batch // size) < 0.2
 
 
 @pytest.mark.parametrize("interleave", [1, 2, 4])

@@ -1,0 +1,51 @@
+"""How many samples the stages of a pipeline compute at once, where nobody says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from estimator.core.notes import Note
+from estimator.core.parallel import Split
+from estimator.rollup.pipeline_parallel import bubble_share
+from estimator.rollup.scaling import Group
+
+MOST_IDLE = 0.1  # of a step, for stages of a pipeline, where the batch allows; assumed
+MUCH_IDLE = 0.2  # a note says what shortens it
+
+
+def micro_batch_sizes(batch: int, stages: int, runs: int = 1) -> list[int]:
+    """Samples of a micro-batch with which the stages of a pipeline idle for at most a tenth of a step, largest first.
+
+    The least of them is 1, whatever the stages do then. Stages of several ``runs`` of blocks take whole rounds of
+    micro-batches.
+    """
+    counts = {size: batch // size for size in range(batch, 0, -1) if batch % size == 0}
+    whole = {size: count for size, count in counts.items() if runs == 1 or count % stages == 0}
+    return [size for size, count in whole.items() if size == 1 or bubble_share(stages, count, runs) <= MOST_IDLE]
+
+
+def with_micro_batch(group: Group, split: Split, fits: Callable[[Group], bool]) -> Group:
+    """A group whose stages compute as many samples at once as :func:`micro_batch_sizes` allows and as fit the memory.
+
+    Where nothing fits it is one sample. A split that names the size keeps it.
+    """
+    if split.leaves_micro_batch and group.local_batch is not None:
+        for size in micro_batch_sizes(group.local_batch, split.pipeline, split.interleave):
+            group = replace(group, micro_batch=size)
+            if size == 1 or fits(group):
+                break
+    return group
+
+
+def micro_batch_note(group: Group, split: Split) -> Iterator[Note]:
+    """A note on a micro-batch that nobody asked for, and how long the stages wait for each other."""
+    if not split.leaves_micro_batch:
+        return
+    idle = bubble_share(split.pipeline, group.micro_batches, split.interleave)
+    text = (
+        f"pipeline={split.pipeline} without micro=N: a stage computes {group.at_once or 1} sample(s) at once, so that "
+        f"it idles for {100 * idle:.0f} % of the step"
+    )
+    more = "; a larger batch of each copy lowers that" if idle > MUCH_IDLE else ""
+    yield Note("micro-batch", text + more, subject=str(split), share=idle)
