@@ -16,7 +16,7 @@ BEFORE, BEHIND = -1, np.iinfo(np.int64).max  # units of what stands before all b
 
 @dataclass(frozen=True)
 class Buckets:
-    """Parts of the weights in the order of the backward pass: their bytes.
+    """Parts of the weights in the order of the backward pass: the bytes of those that are trained.
 
     ``made``: the op that makes the last of their gradients; ``used``: the first op of the forward pass that takes them;
     ``order``: all ops as the step runs them; ``last_forward``: the last op ahead of the backward pass, if any.
@@ -27,6 +27,7 @@ class Buckets:
     used: Integers
     order: Integers
     last_forward: int | None
+    frozen: Floats  # bytes of weights beside them that are not trained
 
     def neighbour(self, op: int, distance: int) -> int | None:
         """The op that runs so many places later (or earlier, below 0); None before the first one."""
@@ -34,12 +35,15 @@ class Buckets:
         return int(self.order[min(place, len(self.order) - 1)]) if place >= 0 else None
 
 
-def buckets_of(work: pd.DataFrame, made: Floats, taken: Floats, size: float | None = None) -> Buckets:
+def buckets_of(
+    work: pd.DataFrame, made: Floats, taken: Floats, size: float | None = None, frozen: Floats | None = None
+) -> Buckets:
     """Group gradients in the order in which they are made; a bucket is sent once it is full.
 
     ``made``: bytes of gradients that each op makes; ``taken``: elements of weights that each op of the forward pass
     takes: the forward pass goes through the buckets from the last to the first. ``size``: bytes of each bucket; None:
-    as in PyTorch's DistributedDataParallel, whose first one is smaller.
+    as in PyTorch's DistributedDataParallel, whose first one is smaller. ``frozen``: as for :func:`units_of`; each
+    bucket has its share.
     """
     order = order_of(work)
     rows = order[made[order] > 0]
@@ -52,28 +56,35 @@ def buckets_of(work: pd.DataFrame, made: Floats, taken: Floats, size: float | No
             limit, filled = others, 0.0
     ended = np.cumsum(made[rows])[full]
     used, last = _first_takers(taken, order, ended), rows[full]
-    return Buckets(np.diff(ended, prepend=0.0), last, used, order, _last_forward(work, order, last[0]))
+    size_of = np.diff(ended, prepend=0.0)
+    frozen_of = (0.0 if frozen is None else frozen.sum()) * size_of / ended[-1]
+    return Buckets(size_of, last, used, order, _last_forward(work, order, last[0]), frozen_of)
 
 
-def units_of(work: pd.DataFrame, made: Floats) -> Buckets:
-    """Group gradients by the blocks of the model; what stands before these, and what behind, has a unit of its own.
+def units_of(work: pd.DataFrame, made: Floats, frozen: Floats | None = None) -> Buckets:
+    """Group weights by the blocks of the model; what stands before these, and what behind, has a unit of its own.
 
-    ``made``: bytes of gradients that each op makes. The weights of a unit are there during all of its passes.
+    ``made``: bytes of gradients that each op makes; ``frozen``: bytes of weights that each op of the forward pass takes
+    and that are not trained. The weights of a unit are there during all of its passes.
     Source: Zhao et al., PyTorch FSDP, VLDB 2023, section 3: a unit for each wrapped block, and one for all others.
     """
     order = order_of(work)
     rows, size = work.iloc[order], made[order]
-    ops = pd.DataFrame({"unit": _units(rows), "row": order, "bytes": size})
+    not_trained = np.zeros(len(order)) if frozen is None else frozen[order]
+    ops = pd.DataFrame({"unit": _units(rows), "row": order, "bytes": size, "frozen": not_trained})
     makes, takes = in_phase(rows, "backward").to_numpy() | (size > 0), in_phase(rows, "forward").to_numpy()
     units = pd.DataFrame({
         "bytes": ops.groupby("unit")["bytes"].sum(),
+        "frozen": ops.groupby("unit")["frozen"].sum(),
         "made": ops[makes].groupby("unit")["row"].last(),
         "used": ops[takes].groupby("unit")["row"].first(),
     })  # fmt: skip
-    units = units[units["bytes"] > 0].fillna({"used": order[0]}).astype({"made": np.int64, "used": np.int64})
+    units = units[units["bytes"] + units["frozen"] > 0]
+    units = units.fillna({"used": order[0], "made": units["made"].max()}).astype({"made": np.int64, "used": np.int64})
     units = units.iloc[np.argsort(np.argsort(order)[units["made"]])]
     last_forward = _last_forward(work, order, int(units["made"].iloc[0]))
-    return Buckets(units["bytes"].to_numpy(), units["made"].to_numpy(), units["used"].to_numpy(), order, last_forward)
+    columns = {name: units[name].to_numpy() for name in ("bytes", "made", "used", "frozen")}
+    return Buckets(order=order, last_forward=last_forward, **columns)
 
 
 def knows_blocks(work: pd.DataFrame) -> bool:

@@ -84,8 +84,11 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int =
     size = None if elements is None else elements * width
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
     taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
+    frozen = width * float(workload.frozen_parameters or 0) * taken / max(float(taken.sum()), 1.0)
     tables = [
-        _exchange_among(name, _parts(work, made * some * width / WIDEST, taken * takes, size, split), work, split)
+        _exchange_among(
+            name, _parts(work, (made * some * width / WIDEST, taken * takes, frozen * takes), size, split), work, split
+        )
         for name, some, takes in (("data", ~of_experts, ~by_experts), ("like_experts", of_experts, by_experts))
         if (made * some).any()
     ]
@@ -100,9 +103,15 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int =
     return Exchange(whole, how, notes, places)
 
 
-def _parts(work: pd.DataFrame, made: Floats, taken: Floats, size: float | None, split: Split) -> Buckets:
-    """The parts of the weights that travel at once: where they are gathered for each pass, the blocks of the model."""
-    return units_of(work, made) if split.gathers_weights and knows_blocks(work) else buckets_of(work, made, taken, size)
+def _parts(work: pd.DataFrame, weights: tuple[Floats, Floats, Floats], size: float | None, split: Split) -> Buckets:
+    """The parts of the weights that travel at once: where they are gathered for each pass, the blocks of the model.
+
+    ``weights``: ``made``, ``taken`` and ``frozen`` of :func:`buckets_of`.
+    """
+    made, taken, frozen = weights
+    if split.gathers_weights and knows_blocks(work):
+        return units_of(work, made, frozen)
+    return buckets_of(work, made, taken, size, frozen)
 
 
 def _exchange_among(name: str, buckets: Buckets, work: pd.DataFrame, split: Split) -> pd.DataFrame:
@@ -285,11 +294,12 @@ def _sharded(buckets: Buckets, updated: Updates) -> pd.DataFrame:
             rows.append(_gather(buckets, bucket + 1, ready, buckets.neighbour(int(buckets.made[bucket]), 1)))
         reduced = {"operator": "reduce_scatter", "bytes": buckets.bytes[bucket], "bucket": bucket}
         rows.append({**reduced, "ready": int(buckets.made[bucket]), "needed": updated[0]})
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    return table[table["bytes"] > 0].reset_index(drop=True)
 
 
 def _gather(buckets: Buckets, bucket: int, ready: int | None, needed: int | None) -> dict[str, object]:
-    size = buckets.bytes[bucket]
+    size = buckets.bytes[bucket] + buckets.frozen[bucket]
     return {"operator": "all_gather", "bytes": size, "ready": ready, "needed": needed, "bucket": bucket}
 
 

@@ -59,7 +59,8 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     kept = kept_format(work, workload)
     itemsize = max(ITEMSIZE[kept], min(narrow, ITEMSIZE[WIDE]))  # no narrower than the products, up to fp32
     taken = min(narrow, itemsize)
-    block, frozen = taken * largest_block(work, count), taken * float(workload.frozen_parameters or 0)
+    frozen = taken * float(workload.frozen_parameters or 0)
+    block = taken * largest_block(work, count, float(workload.frozen_parameters or 0))
     if not trains:
         return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen, tuple(notes))
     if itemsize < ITEMSIZE[WIDE]:
@@ -83,18 +84,18 @@ def kept_format(work: pd.DataFrame, workload: Workload) -> str:
     return format_of_updates(work) or WIDE
 
 
-def largest_block(work: pd.DataFrame, parameters: float) -> float:
-    """Elements of the weights of the largest block, or of what is outside blocks; at most half of the parameters.
+def largest_block(work: pd.DataFrame, parameters: float, frozen: float = 0.0) -> float:
+    """Elements of the weights of the largest block, or of what is outside blocks; at most half of all parameters.
 
     A model without blocks has buckets in their place.
     """
     if work["block"].isna().all():
-        elements = bucket_bytes(parameters * ITEMSIZE[WIDE]) / ITEMSIZE[WIDE]
+        elements = bucket_bytes((parameters + frozen) * ITEMSIZE[WIDE]) / ITEMSIZE[WIDE]
     else:
         made = gradient_elements(work)
-        held = pd.Series(made if made.any() else weights_taken(work), work.index)
+        held = pd.Series(made if made.any() and not frozen else weights_taken(work), work.index)
         elements = float(held.groupby(work["block"], dropna=False).sum().max())
-    return min(elements, parameters / 2.0)
+    return min(elements, (parameters + frozen) / 2.0)
 
 
 def _slots(work: pd.DataFrame, workload: Workload, count: float) -> tuple[float, tuple[Note, ...]]:

@@ -51,6 +51,7 @@ def profile_of(layers: Layers, workload: Workload) -> Profile:
         "batch_size": workload.batch_size or layers.micro_batch,
         "precision": layers.precision,
         "parameters": size.count,
+        "frozen_parameters": parameters.frozen(layers) or None,
         "variables": size.tensors,
         "optimizer": Optimizer(name=layers.optimizer),
         "mode": "training",

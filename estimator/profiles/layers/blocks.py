@@ -80,11 +80,24 @@ class Tape:
         self, name: str, given: Tensor, columns: int, *, bias: bool | None = None, scattered: bool = False
     ) -> Tensor:
         """A product with a weight, on the last dimension; its tokens may be scattered among the devices."""
-        has_bias = self.layers.bias if bias is None else bias
-        weight, shape = parameter(given.shape[-1], columns), (*given.shape[:-1], columns)
+        has_bias, frozen = self.layers.bias if bias is None else bias, bool(self.layers.adapted)
         parts = self.split.tokens_shared if scattered else 1
-        node = Product(self.name(name), (given, weight), shape, DENSE, self.layers.precision, has_bias, parts=parts)
-        return self.add(node)
+        made = self._weighted(name, given, columns, parts, bias=has_bias, frozen=frozen)
+        return self._adapted(name, given, made, parts) if name in self.layers.adapted else made
+
+    def _weighted(self, name: str, given: Tensor, columns: int, parts: int = 1, **how: bool) -> Tensor:
+        weight, shape = parameter(given.shape[-1], columns), (*given.shape[:-1], columns)
+        operands, precision = (given, weight), self.layers.precision
+        return self.add(Product(self.name(name), operands, shape, DENSE, precision, parts=parts, **how))
+
+    def _adapted(self, name: str, given: Tensor, made: Tensor, parts: int) -> Tensor:
+        """A product's result with that of its adapter, as PEFT has it: two narrow products, scaled and added."""
+        down = self._weighted(f"{name}/lora_down", given, self.layers.lora_rank or 0, parts)
+        up = self._weighted(f"{name}/lora_up", down, int(made.shape[-1]))
+        scaled = self.add(
+            Stream(self.name(f"{name}/lora_scale"), (up,), up.shape, ("aten::mul", "aten::mul"), "nothing")
+        )
+        return self.sum(f"{name}/lora_sum", made, scaled)
 
     def gathered(self, given: Tensor) -> Tensor:
         """A tensor with the tokens of all devices that share a product."""

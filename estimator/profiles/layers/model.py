@@ -18,6 +18,8 @@ Head = Literal["next_token", "masked", "span"]
 MASKED_SHARE = 0.15  # of the tokens of a sequence; Devlin et al., BERT, 2019, section 3.1
 FEED_FORWARD = 4  # times the hidden size; Vaswani et al., Attention Is All You Need, 2017, table 3
 SPAN_ENDS = 2  # what a span head finds: start and end
+ATTENTION_PRODUCTS = ("attention/query_key_value", "attention/output")  # of a block, by the names of their ops
+FEED_FORWARD_PRODUCTS = ("feed_forward/up", "feed_forward/gated", "feed_forward/down")
 AGAIN = "/again"  # behind the name of an op that recomputation runs once more
 DEFAULTS: dict[str, dict[str, Any]] = {  # by kind
     # Radford et al., Language Models are Unsupervised Multitask Learners, 2019, section 2.3, and openai/gpt-2
@@ -76,6 +78,9 @@ class Layers(File):
     experts: Few = 1  #: feed-forward layers of a block, of which each token takes some
     experts_per_token: Few = 1  #: that each token takes
     dropout: Share = 0.1  #: share that is dropped; 0 leaves the ops out
+    #: of adapters that are trained in place of all weights (LoRA); all weights are trained where missing
+    lora_rank: Width | None = None
+    lora_layers: Literal["attention", "all"] | None = None  #: products with adapters: attention's where missing, or all
     attention: Literal["fused", "unfused"] = "fused"  #: fused, as FlashAttention, or op by op
     #: fused: from the logits in their own format, in one kernel each way, as flash-attn and Liger do; else in fp32
     loss: Literal["fused", "unfused"] = "unfused"
@@ -108,6 +113,8 @@ class Layers(File):
                 (self.predictions or 0) - self.sequence_length, 0
             ),
             "predictions are those of a 'head: masked'; delete it": self.head != "masked" and self.predictions,
+            "lora_layers is given without lora_rank": self.lora_layers and not self.lora_rank,
+            f"lora_rank is not supported with experts {self.experts}": self.lora_rank and self.experts > 1,
             f"pooler is that of 'kind: bert', and kind is {self.kind}": self.pooler and self.kind != "bert",
             f"positions are rotary, which need an even head size, and it is {self.head_size}": (
                 self.positions == "rotary" and self.head_size % 2
@@ -127,6 +134,13 @@ class Layers(File):
     def groups(self) -> int:
         """Heads of keys and values; as many queries share one as there are heads to each."""
         return int(self.key_value_heads or self.heads)
+
+    @property
+    def adapted(self) -> tuple[str, ...]:
+        """The products of a block that have adapters."""
+        if self.lora_rank is None:
+            return ()
+        return ATTENTION_PRODUCTS if self.lora_layers != "all" else (*ATTENTION_PRODUCTS, *FEED_FORWARD_PRODUCTS)
 
     @property
     def attention_width(self) -> int:

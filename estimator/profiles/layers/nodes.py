@@ -105,11 +105,15 @@ def elements(shape: Shape) -> int | Fraction:
 
 @dataclass(frozen=True)
 class Product(Node):
-    """``C = A · B`` by an equation, with a parameter or an activation as B; a bias is added in the product's kernel."""
+    """``C = A · B`` by an equation, with a parameter or an activation as B; a bias is added in the product's kernel.
+
+    Parameters that are not trained have no gradients.
+    """
 
     equations: tuple[str, str, str] = ("", "", "")  # forward, gradient of A, gradient of B
     precision: str = "fp32"
     bias: bool = False
+    frozen: bool = False  # whether its parameters are not trained
 
     def forward(self) -> Row:
         """The product."""
@@ -120,6 +124,8 @@ class Product(Node):
         (a, b), given = self.inputs, _known(gradient)
         if a.name:
             yield a, self._gradient("grad_a", (given, last(b, kept)), a.shape, self._by(1))
+        if self.frozen:
+            return
         of_b = self._by(2) if b.name else f"{self._by(2)};{OF_PARAMETERS}"
         yield b if b.name else None, self._gradient("grad_b", (last(a, kept), given), b.shape, of_b)
         if self.bias:

@@ -22,19 +22,32 @@ class Parameters:
 
 
 def of_block(layers: Layers, expert_parts: int = 1) -> Parameters:
-    """Of one block: attention, feed-forward layers and norms; of one of so many parts of its experts."""
-    return _sum(_block(layers, layers.experts // expert_parts))
+    """Trained ones of one block: attention, feed-forward layers and norms, or adapters of its products; of one of so
+    many parts of its experts.
+    """
+    return _sum(_adapters(layers) if layers.adapted else _block(layers, layers.experts // expert_parts))
 
 
 def outside_blocks(layers: Layers, end: End | None = None) -> Parameters:
-    """Of embeddings, last norm and head; of embeddings alone in the first stage of a pipeline, of the others in the
-    last, which has a copy of a table of tokens that its product uses too.
+    """Trained ones of embeddings, last norm and head; of embeddings alone in the first stage of a pipeline, of the
+    others in the last, which has a copy of a table of tokens that its product uses too. None beside adapters.
     """
+    return _sum(iter(())) if layers.adapted else _all_outside(layers, end)
+
+
+def frozen(layers: Layers, end: End | None = None) -> int:
+    """Parameters that are not trained, as adapters are in their place; ``end``: as for :func:`total`."""
+    if not layers.adapted:
+        return 0
+    return layers.blocks * _sum(_block(layers, 1)).count + _all_outside(layers, end).count
+
+
+def _all_outside(layers: Layers, end: End | None) -> Parameters:
     return _sum({None: _outside, "first": _before, "last": _behind}[end](layers))
 
 
 def total(layers: Layers, expert_parts: int = 1, end: End | None = None) -> Parameters:
-    """Of the whole model: ``blocks × of_block + outside_blocks``; with one of so many parts of the experts.
+    """Trained ones of the whole model, ``blocks × of_block + outside_blocks``; with one of so many parts of experts.
 
     ``end``: of a stage of a pipeline, whose blocks these are.
     """
@@ -57,8 +70,9 @@ def without_experts(layers: Layers, end: End | None = None) -> int:
 
 
 def tied(layers: Layers) -> int:
-    """Elements of the table of tokens where the head's product uses it too; else 0."""
-    return layers.vocabulary * layers.hidden_size if layers.tied_embeddings and layers.head != "span" else 0
+    """Trained elements of the table of tokens where the head's product uses it too; else 0."""
+    is_tied = layers.tied_embeddings and layers.head != "span" and not layers.adapted
+    return layers.vocabulary * layers.hidden_size if is_tied else 0
 
 
 def _sum(shapes: Iterator[tuple[int, ...]]) -> Parameters:
@@ -78,6 +92,20 @@ def _block(layers: Layers, experts: int) -> Iterator[tuple[int, ...]]:
         for _ in range(1 + layers.gated):
             yield from _product(layers, hidden, wide)
         yield from _product(layers, wide, hidden)
+
+
+def _adapters(layers: Layers) -> Iterator[tuple[int, ...]]:
+    """Two matrices for each product that has an adapter, k × r and r × n (Hu et al., LoRA, 2022, section 4.1)."""
+    hidden, wide, rank = layers.hidden_size, layers.feed_forward, layers.lora_rank or 0
+    sizes = {
+        "attention/query_key_value": (hidden, layers.attention_width),
+        "attention/output": (layers.heads * layers.head_size, hidden),
+        "feed_forward/up": (hidden, wide),
+        **({"feed_forward/gated": (hidden, wide)} if layers.gated else {}),
+        "feed_forward/down": (wide, hidden),
+    }
+    for rows, columns in (size for name, size in sizes.items() if name in layers.adapted):
+        yield from ((rows, rank), (rank, columns))
 
 
 def _outside(layers: Layers) -> Iterator[tuple[int, ...]]:

@@ -219,7 +219,12 @@ def divided_layers(profile: Profile, layers: Layers, split: Split, end: End | No
     _check_shares(layers, split)
     part = shard(layers, split.tensor)
     size, ops = parameters.total(part, split.experts, end), ops_of(part, split, end)
-    workload = profile.workload.model_copy(update={"parameters": size.count, "variables": size.tensors})
+    facts = {
+        "parameters": size.count,
+        "variables": size.tensors,
+        "frozen_parameters": parameters.frozen(part, end) or None,
+    }
+    workload = profile.workload.model_copy(update=facts)
     marked = _marked(ops, _marks(layers, ops, split))
     return dataclasses.replace(profile, ops=ops.assign(attributes=marked), workload=workload)
 
@@ -260,7 +265,10 @@ def _marks_of_sequence(layers: Layers, ops: pd.DataFrame) -> Marks:
     head = [name for name in OF_HEADS if ops["op"].eq(name).any()][:1]  # the first stage of a pipeline has none
     first_grads = tuple(f"{name}/grad_a" for name in first)
     gated = {"feed_forward/up": "feed_forward/gated"} if layers.gated else {}  # whose gradients come first
-    again = tuple(f"{gated.get(name, name)}/grad_a" for name in first)
+    trained = tuple(
+        name for name in first if not layers.adapted or name in layers.adapted
+    )  # their gradients take tokens
+    again = tuple(f"{gated.get(name, name)}/grad_a" for name in trained)
     return [
         (SCATTERED, (*SECOND, TOKENS, *first_grads)),
         (GATHERED, (*FIRST, *head, *(f"{name}/grad_a" for name in SECOND), f"{TOKENS}/grad_table")),

@@ -114,6 +114,8 @@ def ops_of(layers: Layers, split: Split = WHOLE, end: End | None = None) -> pd.D
         gradients.receive(parts[-1][1][-1])
     earliest = dict(reversed(parts))  # whose gradients come last
     made: dict[int | None, list[str]] = {}
+    if layers.adapted and end != "last":
+        parts = parts[1:]  # nothing that is trained stands before the blocks
     for block, nodes in reversed(parts):
         again, kept = _again(layers, nodes) if block is not None else ([], {})
         rows.add((node.forward() for node in again), "backward", block)
@@ -122,7 +124,8 @@ def ops_of(layers: Layers, split: Split = WHOLE, end: End | None = None) -> pd.D
         if nodes is earliest[block]:
             made[block] = _cast_gradients(rows, block, made[block])
     for block in sorted(made, key=lambda number: -1 if number is None else number):
-        _update(rows, block, made[block])
+        if made[block] or not layers.adapted:
+            _update(rows, block, made[block])
     return OPS.conform(pd.DataFrame(rows.columns).assign(time_s=0.0), "layers")
 
 
@@ -165,7 +168,7 @@ def _is_of_parameters(row: Row) -> bool:
 def _cast_gradients(rows: Rows, block: int | None, gradients: Sequence[str]) -> list[str]:
     """Append the cast of the gradients of parameters to the format of these, where it differs; what holds them."""
     narrow, all_of = blocks.stored(rows.layers), _parameters(rows, block)
-    if narrow == WIDE:
+    if narrow == WIDE or not gradients:
         return list(gradients)
     name, formats = f"{_place(block)}/gradients_cast", f"from={narrow};to={WIDE}"
     cast = Row(name, "aten::_to_copy", (all_of,), (all_of.shape,), formats, WIDE, tuple(gradients))
