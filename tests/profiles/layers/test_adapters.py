@@ -87,7 +87,7 @@ def test_devices_share_adapted_products(split: str) -> None:
     part = divided(read, parsed)
     whole, own = (count_work(each.ops, each.workload, each.where).work for each in (read, part))
     flop, of_all = (work.loc[work["op_class"].isin(MATRIX), "flop"].sum() for work in (own, whole))
-    assert flop * parsed.stage_devices == pytest.approx(of_all, rel=0.02)
+    assert flop * parsed.stage_devices == pytest.approx(of_all, rel=0.06)
     assert flop * parsed.stage_devices >= of_all * (1 - 1e-9)
     assert part.workload.parameters == gradient_elements(own).sum()
     assert heaviest_stage(read, parsed).share == pytest.approx(1 / parsed.pipeline)
