@@ -90,7 +90,7 @@ def exposed_reduction(reduced_s: Floats, passes_s: Floats, parts: float) -> Floa
 
     Args:
         reduced_s: the time of all messages [s].
-        passes_s: both passes of one micro-batch on the stage [s], of which the backward pass takes two thirds.
+        passes_s: both passes of one micro-batch on the fullest stage [s], of which the backward pass takes two thirds.
         parts: number of messages of the stage.
     """
     return np.asarray(np.maximum(reduced_s - 2.0 / 3.0 * passes_s, reduced_s / max(parts, 1.0)))
