@@ -121,9 +121,10 @@ def scale(
         system: a shipped name such as ``"dgx-a100"``, the path of a YAML file, or a SystemSpec.
         devices: numbers of devices; without any, powers of two and the whole machine.
         parallel: how the training is divided: ``"data"``, ``"zero1"``, ``"zero2"``, ``"zero3"`` or ``"fsdp"``,
-            ``"parameter-server"``, with ``"gradients=fp16"`` or ``"top=1%"`` for compressed gradients; models given as
-            layers also take ``"tensor=8,sequence,pipeline=12,interleave=2,micro=1"``. Several are predicted one after
-            the other.
+            ``"parameter-server"``, with ``"micro=1"`` for micro-batches, ``"shard=8"`` for states that only some copies
+            share, and ``"gradients=fp16"`` or ``"top=1%"`` for compressed gradients; models given as layers also take
+            ``"tensor=8,sequence,pipeline=12,interleave=2"``, ``"context=4"`` and ``"experts=8"``. Several are predicted
+            one after the other.
         scaling: what stays: each device's batch (``"weak"``), or the whole one (``"strong"``).
         batch: samples in a step, of each device for weak scaling, of all for strong; None is the profile's.
         source: and all other keywords are those of ``estimate``.

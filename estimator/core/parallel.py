@@ -16,6 +16,10 @@ NUMBERS = {  # as written → field
     "interleave": "interleave", "experts": "experts", "shard": "shard",
 }  # fmt: skip
 SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
+SHORT = {  # as others write it → as written here
+    "dp": "data", "ddp": "data", "tp": "tensor", "cp": "context", "pp": "pipeline", "ep": "experts", "sp": "sequence",
+    "mbs": "micro",
+}  # fmt: skip
 End = Literal["first", "last"]  # stage of a pipeline
 Narrow = Literal["fp16", "bf16"]
 NARROW: tuple[Narrow, ...] = get_args(Narrow)
@@ -147,22 +151,26 @@ class Split:
 
     @property
     def usual_devices(self) -> int:
-        """Devices, where nothing says how many: of one copy of the model, or of 8 where copies share its states."""
-        return self.model_devices * ((self.shard or USUAL_COPIES) if self.divides_update else self.experts)
+        """Devices, where nothing says how many: of one copy of the model, or of 8 or more that share its states."""
+        if not self.divides_update:
+            return self.least_devices
+        return self.model_devices * (self.shard or math.ceil(USUAL_COPIES / self.experts) * self.experts)
 
     @property
     def meaning(self) -> str:
         """What it does, in words."""
         sentences = {
             f"each product is divided among {self.tensor} devices": self.tensor > 1,
-            f"the tokens of each sequence among {self.context} devices, which pass keys and values around": self.context
-            > 1,
-            "norms, dropouts and sums by the tokens of a sequence": self.sequence,
-            f"blocks among {self.pipeline} stages, which run one forward and one backward pass in turn": self.pipeline
-            > 1,
+            f"tokens of each sequence are divided among {self.context} devices, which pass keys and values around": (
+                self.context > 1
+            ),
+            "norms, dropouts and sums are divided by the tokens of a sequence": self.sequence,
+            f"blocks are divided among {self.pipeline} stages, which run one forward and one backward pass in turn": (
+                self.pipeline > 1
+            ),
             f"each stage has {self.interleave} runs of blocks": self.interleave > 1,
             f"a copy of the model computes {self.micro_batch} sample(s) at once": self.micro_batch,
-            f"experts among {self.experts} copies, which send each other their tokens": self.experts > 1,
+            f"experts are divided among {self.experts} copies, which send each other their tokens": self.experts > 1,
             f"groups of {self.shard} copies share the states, and add up gradients with other groups": self.shard,
             f"gradients travel as {self.gradients}": self.gradients,
             f"the largest {100 * (self.top or 0):g} % of gradients travel, with their places": self.top,
@@ -250,15 +258,17 @@ WHOLE = Split()  # every device has the whole model
 ALONE = DeviceShare()  # of a device by itself
 
 
-def read_split(written: str) -> Split:
+def read_split(written: object) -> Split:
     """The split that a text such as ``zero1,tensor=8,pipeline=4`` names.
 
-    Raises EstimatorError for another text, and for parts that do not go together.
+    Raises EstimatorError for another text or no text, and for parts that do not go together.
     """
     if not isinstance(written, str):
         raise EstimatorError(f"parallel is {written!r}; expected {WRITTEN}")
     fields: dict[str, str | int | float | bool] = {}
     for part in (each.strip() for each in written.split(",")):
+        if not part and "," in written:
+            raise EstimatorError(f"parallel '{written}': a word is missing beside a comma; delete the comma")
         field, value = _read_part(part)
         if field in fields:
             raise EstimatorError(f"parallel '{written}': '{part}' is the second of its kind; keep one of them")
@@ -273,12 +283,13 @@ def read_split(written: str) -> Split:
 def _read_part(part: str) -> tuple[str, str | int | float | bool]:
     """The field that one part of a split names, and its value. Raises EstimatorError for another text."""
     name, _, value = part.partition("=")
-    if name in WORDS and not value:
-        return "data", WORDS[name]
+    if part in WORDS:
+        return "data", WORDS[part]
     if part == SEQUENCE:
         return SEQUENCE, True
-    if name in NUMBERS and value.isascii() and value.isdigit() and 1 <= int(value) <= LARGEST:
-        return NUMBERS[name], int(value)
+    number = _number(value) if name in NUMBERS else None
+    if number is not None:
+        return NUMBERS[name], number
     if name == GRADIENTS and value in NARROW:
         return GRADIENTS, value
     share = _share(value) if name == TOP else None
@@ -286,8 +297,14 @@ def _read_part(part: str) -> tuple[str, str | int | float | bool]:
         return TOP, share
     if name in ASKED:
         raise EstimatorError(f"parallel '{part}': expected {name}={ASKED[name]}")
-    hint = suggestion(name, [*WORDS, *_FIELDS])
+    hint = suggestion(name, [*WORDS, *_FIELDS, *SHORT], SHORT)
     raise EstimatorError(f"parallel '{part}' is not known; expected {WRITTEN}.{hint}")
+
+
+def _number(written: str) -> int | None:
+    """A whole number from 1 to the largest; None for another text."""
+    is_short = written.isascii() and written.isdigit() and len(written) <= len(str(LARGEST))
+    return int(written) if is_short and 1 <= int(written) <= LARGEST else None
 
 
 def _share(written: str) -> float | None:
@@ -320,10 +337,10 @@ def _faults(split: Split) -> dict[str, bool]:
         f"shard={split.shard} with experts={split.experts}: not supported; expected one of them": (
             split.shard is not None and split.experts > 1
         ),
-        **{
-            f"context={split.context} with {name}={count}: not supported; expected one of them": (
-                split.context > 1 and count not in (None, 1)
-            )
-            for name, count in (("experts", split.experts), ("shard", split.shard))
-        },
+        f"context={split.context} with experts={split.experts}: not supported; expected one of them": (
+            split.context > 1 and split.experts > 1
+        ),
+        f"context={split.context} with shard={split.shard}: not supported; expected one of them": (
+            split.context > 1 and split.shard is not None
+        ),
     }

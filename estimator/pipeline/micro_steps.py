@@ -164,7 +164,7 @@ class MicroBatches:
             passes_s = self._passes_s(inside_s)
             parts = self._parts(passes_s, self.alone.heaviest.share * (update.whole_s - self.alone.passes_s))
             stages, runs = self.split.pipeline, self.split.interleave
-            whole_s = pipelined(parts, stages, count, between.pass_on_s, runs)
+            whole_s = pipelined(parts, stages, count, between.pass_on_s, runs, self.alone.heaviest.blocks)
             return whole_s + self._exposed(passes_s, times_s) + between.tied_s
         last_s = self.alone.with_update(self._whole, update.op_s).total_s(times_s) + self._waiting_s
         if count == 1:
@@ -188,7 +188,7 @@ class MicroBatches:
         share, gathers = self._stage_share, np.asarray(self.messages["holds"] == "weights", dtype=bool)
         reduces = self.among_copies & ~gathers
         reduced_s, gathered_s = (times_s[:, some] @ share[some] for some in (reduces, gathers))
-        passes_s = passes_s / self.split.pipeline
+        passes_s = passes_s * self.alone.heaviest.blocks
         return np.asarray(exposed_reduction(reduced_s, passes_s, float(share[reduces].sum())) + gathered_s)
 
     @cached_property
@@ -215,10 +215,7 @@ class MicroBatches:
         return np.asarray(often * among_copies_s + count * inside_s + between_s)
 
     def _parts(self, passes_s: Floats, update_s: Floats) -> MicroStep:
-        """Both passes by where they stand, as their ops' times, as if each stage had the blocks of the fullest.
-
-        Casts without a place are spread over the blocks.
-        """
+        """Both passes by where they stand, as their ops' times; casts without a place are spread over the blocks."""
         ops, samples = self.alone.predicted.work.work, self.alone.passes[0].samples
         updating = updates(ops).to_numpy(dtype=bool)
         outside = ops["block"].isna().to_numpy(dtype=bool) & ~updating
@@ -229,5 +226,4 @@ class MicroBatches:
         inside = ~updating & ~before & ~behind
         before_s, inside_s, behind_s = (samples[:, rows].sum(axis=1) for rows in (before, inside, behind))
         share = passes_s / (before_s + inside_s + behind_s)
-        of_blocks_s = self.split.pipeline * self.alone.heaviest.blocks * share * inside_s
-        return MicroStep(share * before_s, of_blocks_s, share * behind_s, update_s)
+        return MicroStep(share * before_s, share * inside_s, share * behind_s, update_s)

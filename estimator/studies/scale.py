@@ -295,8 +295,8 @@ def _counts(
             f"{split.written_devices} = {of_copy}: {system.name} has {most} devices; expected at most as many"
         )
     if not devices:
-        copies = {most // of_copy, *(2**power for power in range((most // of_copy).bit_length()))}
         least = split.least_batch * split.experts
+        copies = _usual_copies(most // of_copy, split.shard or 1)
         counts = (of_copy * n for n in copies if whole_batch is None or whole_batch % (n * least) == 0)
         return sorted(count for count in counts if count >= ranks.parts)
     for count in devices:
@@ -306,6 +306,16 @@ def _counts(
             raise EstimatorError(f"devices {count}: {size}; expected a number from 1 to {most}")
         refuse_fewer(count, ranks.parts)
     return sorted(set(devices))
+
+
+def _usual_copies(most: int, shard: int) -> set[int]:
+    """Copies of the model, where nothing says how many: one, twice as many and so on, and the most of a machine.
+
+    From ``shard`` copies on they are whole groups of so many, which share the states.
+    """
+    powers = [2**power for power in range(most.bit_length())]
+    counts = {*powers, *(shard * count for count in powers), most // shard * shard}
+    return {count for count in counts if 0 < count <= most and count % min(shard, count) == 0}
 
 
 def _notes(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, GroupStep]) -> tuple[Note, ...]:

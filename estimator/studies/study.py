@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from estimator.core import interval, library, quantities, yaml_files
 from estimator.core.errors import EstimatorError, suggestion
-from estimator.core.parallel import WRITTEN, read_split
+from estimator.core.parallel import read_split
 from estimator.core.scenarios import Host, Input
 from estimator.core.types import (
     LARGEST_SEED,
@@ -42,9 +42,9 @@ from estimator.studies.terms import OF_GIVEN_TIMES, Amount, Terms, term_faults
 def _parallel(written: object) -> object:
     """Accept a word of ``core/parallel.py``."""
     try:
-        read_split(str(written))
-    except EstimatorError:
-        raise ValueError(f"is {written!r}; write {WRITTEN}") from None
+        read_split(written)
+    except EstimatorError as fault:
+        raise ValueError(str(fault).removeprefix("parallel ")) from None
     return written
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import ALONE, MEANINGS, WORDS, DeviceShare, Split, read_split
+from estimator.core.parallel import ALONE, MEANINGS, SHORT, WORDS, DeviceShare, Split, read_split
 
 
 def test_every_word_is_read_and_has_a_meaning() -> None:
@@ -23,6 +23,12 @@ def test_an_unknown_word_is_refused_with_a_near_one() -> None:
         read_split("zero4")
 
 
+def test_the_names_of_others_are_refused_with_that_of_here() -> None:
+    for short, name in SHORT.items():
+        with pytest.raises(EstimatorError, match=rf"parallel '{short}=2' is not known; .* Did you mean {name}\?$"):
+            read_split(f"{short}=2")
+
+
 def test_products_blocks_and_micro_batches_are_written_as_numbers() -> None:
     split = read_split("zero1,tensor=8,pipeline=4,micro=1")
     assert split == Split("zero1", 8, 4, 1)
@@ -32,7 +38,17 @@ def test_products_blocks_and_micro_batches_are_written_as_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["tensor", "tensor=0", "tensor=x", "tensor=²", "tensor=٣", "tensor=10000000", "interleave=0"]
+    "written",
+    [
+        "tensor",
+        "tensor=0",
+        "tensor=x",
+        "tensor=²",
+        "tensor=٣",
+        "tensor=10000000",
+        f"tensor={'9' * 5000}",
+        "interleave=0",
+    ],
 )
 def test_a_part_that_is_no_number_is_refused(written: str) -> None:
     name = written.partition("=")[0]
@@ -40,7 +56,7 @@ def test_a_part_that_is_no_number_is_refused(written: str) -> None:
         read_split(written)
 
 
-@pytest.mark.parametrize("written", ["data=2", "", "pipe=2"])
+@pytest.mark.parametrize("written", ["data=2", "data=", "", "pipe=2"])
 def test_a_part_that_is_not_known_is_refused(written: str) -> None:
     with pytest.raises(EstimatorError, match="is not known; expected"):
         read_split(written)
@@ -123,6 +139,8 @@ def test_some_copies_may_share_the_states() -> None:
     assert split.divisors(64) == {"optimizer": 8.0}
     assert split.divisors(8) == {"optimizer": 4.0}  # fewer copies share them all
     assert split.usual_devices == 16
+    assert [Split("zero1", experts=count).usual_devices for count in (1, 4, 16, 3)] == [8, 8, 16, 9]
+    assert Split(experts=16).usual_devices == 16
     assert "groups of 8 copies share the states" in split.meaning
     with pytest.raises(
         EstimatorError, match="shard=8: it does not divide the 12 copies of the model on 24 devices; expe"
@@ -171,6 +189,8 @@ def test_a_share_may_be_in_per_cent() -> None:
         ("zero3,shard=8,experts=4", "shard=8 with experts=4: not supported; expected one of them"),
         ("context=2,experts=4", "context=2 with experts=4: not supported; expected one of them"),
         ("zero3,context=2,shard=4", "context=2 with shard=4: not supported; expected one of them"),
+        ("zero1,context=2,shard=1", "context=2 with shard=1: not supported; expected one of them"),
+        ("zero1,tensor=2,", "parallel 'zero1,tensor=2,': a word is missing beside a comma; delete the comma"),
         ("fsdp,top=0.01", "top=0.01 with zero3: not supported, as each copy must add up what all others chose"),
     ],
 )

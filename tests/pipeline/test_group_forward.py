@@ -46,6 +46,13 @@ def test_parts_of_a_product_add_up_their_results() -> None:
     assert not found.pass_on_s.any()
 
 
+def test_keys_and_values_go_around_while_attention_runs() -> None:
+    """12 messages of 8 × 1024 tokens of 2 × 768 numbers in bf16 are hidden as far as attention takes as long."""
+    found, part = forward("context=4", 4), divided(read_profile("gpt2"), read_split("context=4"))
+    own_s, sent = alone(8, part), 12 * 8 * 1024 * 2 * 768 * 2 * 0.75
+    assert own_s <= found.micro_s[0] < own_s + sent / 300e9
+
+
 def test_stages_hand_their_results_on() -> None:
     found, whole = forward("pipeline=4,micro=2"), forward("data,micro=2")
     assert np.allclose(found.micro_s, whole.micro_s)

@@ -1,5 +1,7 @@
 """A plain replay of Megatron's order of passes in a pipeline (NVIDIA/Megatron-LM, pipeline_parallel/schedules.py)."""
 
+from collections.abc import Sequence
+
 Pass = tuple[str, int, int]  # forward or backward, run of blocks, micro-batch
 Times = tuple[float, float]  # of a forward and of a backward pass [s]
 
@@ -22,11 +24,16 @@ def passes_of_stage(stage: int, stages: int, runs: int, micro_batches: int) -> l
     return [*(nth(number, "forward") for number in range(ahead)), *both, *rest]
 
 
-def replayed(stages: int, runs: int, micro_batches: int, each: Times, first: Times, last: Times) -> float:
+def replayed(
+    stages: int, runs: int, micro_batches: int, each: Times, first: Times, last: Times,
+    sizes: Sequence[float] | None = None,
+) -> float:  # fmt: skip
     """When all is done [s]: every pass starts once its stage is free and what it needs has come.
 
     ``each``: both passes of one run of blocks; ``first`` and ``last``: what stands before and behind the blocks.
+    ``sizes``: how many times as long each stage takes for a run of blocks.
     """
+    sizes = sizes or [1.0] * stages
     left = {stage: passes_of_stage(stage, stages, runs, micro_batches) for stage in range(stages)}
     free, ended = dict.fromkeys(left, 0.0), dict[tuple[str, int, int], float]()
     while any(left.values()):
@@ -41,7 +48,7 @@ def replayed(stages: int, runs: int, micro_batches: int, each: Times, first: Tim
                     break
                 side = ("forward", "backward").index(kind)
                 more = (place == 0) * first[side] + (place == stages * runs - 1) * last[side]
-                free[stage] = max(free[stage], ended.get(before, 0.0)) + each[side] + more
+                free[stage] = max(free[stage], ended.get(before, 0.0)) + sizes[stage] * each[side] + more
                 ended[kind, place, micro] = free[stage]
                 del passes[0]
     return max(free.values())

@@ -70,6 +70,33 @@ def test_the_closed_form_is_the_replay_of_megatrons_order(stages: int, runs: int
         assert found == pytest.approx(replayed(stages, runs, count, of_run, first, last), rel=off)
 
 
+@pytest.mark.parametrize(
+    ("blocks", "stages", "runs", "count"),
+    [(12, 5, 1, 1), (12, 5, 1, 20), (12, 8, 1, 16), (126, 16, 1, 32), (14, 4, 2, 8), (40, 6, 2, 12)],
+)
+def test_uneven_stages_idle_at_most_as_where_the_fullest_come_last(
+    blocks: int, stages: int, runs: int, count: int
+) -> None:
+    """The replay of Megatron's order: with the fullest stages behind all others, and in front of them."""
+    most = -(-blocks // stages)
+    fewer = stages * most - blocks
+    of_run, none = (1.0, 2.0), (0.0, 0.0)
+    micro_step = micro(0.0, blocks * sum(of_run), 0.0)
+    found = pipelined(micro_step, stages, count, NOTHING, runs, most / blocks)[0]
+    sizes = [size / runs for size in (*[most - 1] * fewer, *[most] * (stages - fewer))]
+    last, first = (replayed(stages, runs, count, of_run, none, none, order) for order in (sizes, sizes[::-1]))
+    busy = count * most * sum(of_run)
+    assert found == pytest.approx(last)
+    assert 0.45 * (found - busy) <= first - busy <= (found - busy) * (1 + 1e-9)
+
+
+def test_a_stage_more_that_leaves_the_fullest_as_full_only_passes_on() -> None:
+    """Of 12 blocks, 4 and 5 stages have at most 3."""
+    pass_on_s = np.array([0.1])
+    four, five = (pipelined(micro(1.0, 12.0, 2.0), stages, 8, pass_on_s, 1, 3 / 12)[0] for stages in (4, 5))
+    assert five == pytest.approx(four + 0.2)
+
+
 def test_interleaved_stages_pass_on_more_often() -> None:
     """v times as often in the steady state: Narayanan et al., 2021, section 2.2.2."""
     for runs in (1, 2, 4):

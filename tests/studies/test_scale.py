@@ -252,6 +252,13 @@ def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved
     assert [row["local_batch"] for row in document["rows"]] == [32, 16, 8]
 
 
+def test_counts_leave_whole_groups_of_copies_that_share_the_states() -> None:
+    """Summit has 4608 nodes of 6 devices."""
+    document = run("gpt2", devices=(), split="zero1,shard=6", plan=RunPlan("", "fp16", batch=1, draws=20))
+    counts = [row["devices"] for row in document["rows"]]
+    assert counts == [1, 2, 4, *(6 * 2**power for power in range(13)), 6 * 4608]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("split", ["tensor=4,sequence", "tensor=2,sequence,pipeline=4,interleave=3,micro=2,top=1%"])
 def test_more_copies_of_a_divided_model_make_no_step_shorter(split: str) -> None:

@@ -229,7 +229,12 @@ def test_names_with_a_slash_do_not_collide(tmp_path: Path) -> None:
         (STUDY + "  B: {profile: p1b3, steps_to_quality: {}}\n", "steps_to_quality is {}"),
         (STUDY + "  B: {profile: p1b3, devices: 0}\n", "units_of_work.B.devices is 0"),
         (STUDY + "  B: {profile: p1b3, devices: 1.5}\n", "units_of_work.B.devices is 1.5"),
-        (STUDY + "  B: {profile: p1b3, devices: 2, parallel: dta}\n", "parallel is 'dta'; write one of data, zero1"),
+        (STUDY + "  B: {profile: p1b3, devices: 2, parallel: dta}\n", "B.parallel 'dta' is not known; expected one of"),
+        (STUDY + "  B: {profile: p1b3, devices: 2, parallel: 8}\n", "units_of_work.B.parallel is 8; expected one of"),
+        (
+            STUDY + "  B: {profile: p1b3, devices: 2, parallel: 'context=2,experts=4'}\n",
+            "units_of_work.B.parallel 'context=2,experts=4': context=2 with experts=4: not supported; expected one of",
+        ),
         (STUDY + "  B: {profile: p1b3, scaling: weak}\n", "but not how many; add 'devices: 8'"),
         (STUDY + "  B: {profile: p1b3, devices: 2, mode: inference}\n", "is of inference, which each device does by"),
         (STUDY.replace("nodes: 20", "nodes: 20, network: {latency: 2}"), "latency is '2', which is a plain number"),

@@ -14,13 +14,15 @@ Example: estimator memory resnet50 --on a100-sxm4-40gb --batch 256 --precision b
 Example: estimator memory nt3 --mode inference
 Example: estimator memory llama2-7b --on a100-sxm4-80gb --batch 8 --parallel zero1,tensor=4,micro=1 --devices 64
 """
+DEVICES_HELP = (
+    "Devices that train together.  [default: one copy of the model, or the copies that share states (8 or more) or "
+    "experts]"
+)
 On = Annotated[str | None, typer.Option("--on", "--to", help="Device: a shipped name or a path to YAML.", **DEVICES)]
 Batch = Annotated[
     int | None, typer.Option(min=1, help="Batch size of a copy of the model; by default the profiled one.")
 ]
-Devices = Annotated[
-    int | None, typer.Option(min=1, help="Devices that train together.  [default: one copy, or 8 that share states]")
-]
+Devices = Annotated[int | None, typer.Option(min=1, help=DEVICES_HELP)]
 
 
 def memory(

@@ -31,6 +31,7 @@ Example: estimator scale resnet50 --system dgx-a100 --batch 64 --timed-steps ste
 Example: estimator scale gpt3-175b --system selene --devices 1536 --batch 96 --parallel tensor=8,pipeline=12,micro=1
 Example: estimator scale gpt2 --system selene --devices 64 --batch 8 --parallel tensor=4,sequence
 Example: estimator scale gpt2 --system selene --devices 64 --batch 32 --parallel pipeline=4,interleave=3,micro=2
+Example: estimator scale llama2-7b --system selene --devices 64 --batch 8 --parallel zero3,context=8
 Example: estimator scale vgg16 --system summit --devices 6 96 --batch 32 --parallel gradients=fp16
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."

@@ -60,8 +60,7 @@ def layers_of(profile: Profile) -> Layers:
     if not isinstance(profile, LayersProfile) or profile.layers is None:
         raise EstimatorError(
             f"{profile.where}: tensor=N, context=N, pipeline=N and experts=N need to know the model's blocks; expected "
-            "a workload given as layers (layers.yaml); a profile of ops can be divided by data, zero1, zero2, zero3 "
-            "and micro=N"
+            "a workload given as layers (layers.yaml), or a split without these words"
         )
     return profile.layers
 
@@ -164,7 +163,7 @@ def check_stages(split: Split, layers: Layers) -> None:
         )
     if split.pipeline > 1 and split.data not in OF_PIPELINES:
         raise EstimatorError(
-            f"{split.data} with pipeline={split.pipeline}: not supported; expected {' or '.join(OF_PIPELINES)}"
+            f"{split.data} with pipeline={split.pipeline}: not supported; expected data, zero1 or zero2"
         )
 
 

@@ -233,7 +233,7 @@ def test_a_profile_that_ran_has_no_known_blocks() -> None:
     ("split", "message"),
     [(Split(pipeline=13), "pipeline=13: the model has 12 blocks; expected at most as many stages"),
      (Split(pipeline=4, interleave=2), "interleave=2: it does not divide the 3 blocks of the fullest of 4 stages; exp"),
-     (Split("zero3", pipeline=4), "zero3 with pipeline=4: not supported; expected data or zero1 or zero2")],
+     (Split("zero3", pipeline=4), "zero3 with pipeline=4: not supported; expected data, zero1 or zero2")],
 )  # fmt: skip
 def test_stages_share_whole_blocks(split: Split, message: str) -> None:
     with pytest.raises(EstimatorError, match=message):
