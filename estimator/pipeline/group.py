@@ -91,7 +91,7 @@ def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Not
         yield Note("parallel", f"{group.devices} devices, {how}")
         yield Note("stragglers", str(spreads_of(predicted.profile)))
     yield from assumed_links(predicted, group)
-    yield from micro_batch_note(group, split)
+    yield from micro_batch_note([group], split)
 
 
 def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:

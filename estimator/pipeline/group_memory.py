@@ -27,7 +27,7 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     if devices == 1:
         return use
     note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
-    return dataclasses.replace(use, notes=(*use.notes, note, *micro_batch_note(group, split)))
+    return dataclasses.replace(use, notes=(*use.notes, note, *micro_batch_note([group], split)))
 
 
 def with_fitting_micro_batch(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Group:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from estimator.core.notes import Note
@@ -38,14 +38,20 @@ def with_micro_batch(group: Group, split: Split, fits: Callable[[Group], bool]) 
     return group
 
 
-def micro_batch_note(group: Group, split: Split) -> Iterator[Note]:
-    """A note on a micro-batch that nobody asked for, and how long the stages wait for each other."""
+def micro_batch_note(groups: Sequence[Group], split: Split) -> Iterator[Note]:
+    """A note on micro-batches that nobody asked for, and how long the stages of these groups wait for each other."""
     if not split.leaves_micro_batch:
         return
-    idle = bubble_share(split.pipeline, group.micro_batches, split.interleave)
+    sizes = [group.at_once or 1 for group in groups]
+    idle = [bubble_share(split.pipeline, group.micro_batches, split.interleave) for group in groups]
     text = (
-        f"pipeline={split.pipeline} without micro=N: a stage computes {group.at_once or 1} sample(s) at once, so that "
-        f"it idles for {100 * idle:.0f} % of the step"
+        f"pipeline={split.pipeline} without micro=N: a stage computes {_range(sizes)} sample(s) at once, so that it "
+        f"idles for {_range([round(100 * share) for share in idle])} % of the step"
     )
-    more = "; a larger batch of each copy lowers that" if idle > MUCH_IDLE else ""
-    yield Note("micro-batch", text + more, subject=str(split), share=idle)
+    more = "; a larger batch of each copy lowers that" if max(idle) > MUCH_IDLE else ""
+    yield Note("micro-batch", text + more, subject=str(split), share=max(idle))
+
+
+def _range(numbers: Sequence[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{least}" if least == most else f"{least} to {most}"

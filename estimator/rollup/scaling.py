@@ -143,9 +143,10 @@ def _check_rounds(micro_batches: int, devices: int, split: Split) -> None:
     Source: Narayanan et al., 2021, section 2.2.2.
     """
     if split.interleave > 1 and micro_batches % split.pipeline:
+        what, by = ("sample(s)", "--batch") if split.leaves_micro_batch else ("micro-batch(es)", "--batch and micro=N")
         raise EstimatorError(
-            f"interleave={split.interleave}: a copy on {devices} devices has {micro_batches} micro-batch(es); expected "
-            f"a multiple of pipeline={split.pipeline}, by --batch and micro=N"
+            f"interleave={split.interleave}: a copy on {devices} devices has {micro_batches} {what}; expected a "
+            f"multiple of pipeline={split.pipeline}, by {by}"
         )
 
 

@@ -143,7 +143,7 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
     first, split, timed, predicted = scaled.first, scaled.split, scaled.timed, scaled.predicted
     changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
     floors_s = {group: _floor_s(scaled.alone[group.at_once], group, split) for group in timed.groups}
-    notes = ranked((*_notes(scaled.system, first, scaled.steps), *micro_batch_note(scaled.groups[0], split)))
+    notes = ranked((*_notes(scaled.system, first, scaled.steps), *micro_batch_note(scaled.groups, split)))
     return {
         "workload": first.profile.workload.name,
         "system": scaled.system.name,

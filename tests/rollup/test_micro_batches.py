@@ -51,7 +51,7 @@ def test_the_largest_that_fits_is_taken(room: int, size: int) -> None:
 def test_a_named_size_and_a_whole_model_stay(split: str) -> None:
     asked = group(64, split)
     assert with_micro_batch(asked, read_split(split), lambda _: False) == asked
-    assert not list(micro_batch_note(asked, read_split(split)))
+    assert not list(micro_batch_note([asked], read_split(split)))
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,15 @@ def test_a_named_size_and_a_whole_model_stay(split: str) -> None:
 def test_the_note_says_how_long_stages_wait(batch: int, share: float, words: str) -> None:
     """3 of 4 stages wait with one micro-batch: 3 / (1 + 3), and 3 / (64 + 3) with 64 of them."""
     split = read_split("pipeline=4,tensor=2")
-    (note,) = micro_batch_note(group(batch, "pipeline=4,tensor=2"), split)
+    (note,) = micro_batch_note([group(batch, "pipeline=4,tensor=2")], split)
     assert note.code == "micro-batch"
     assert note.share == pytest.approx(share)
     assert words in note.text
     assert ("a larger batch" in note.text) == (batch == 1)
+
+
+def test_one_note_tells_of_all_groups() -> None:
+    split = read_split("pipeline=4")
+    groups = [with_micro_batch(group(batch, "pipeline=4"), split, lambda _: True) for batch in (256, 2)]
+    (note,) = micro_batch_note(groups, split)
+    assert "a stage computes 1 to 8 sample(s) at once, so that it idles for 9 to 60 % of the step" in note.text

@@ -17,7 +17,7 @@ from estimator.work.parallel import exchange
 from tests.profiles.layers.models import profile, small
 
 LLAMA = {"kind": "llama", "key_value_heads": 2, "feed_forward_size": 160}
-WIDE = {**LLAMA, "feed_forward_size": 192}  # tensor=4 divides it
+WIDE = {"kind": "llama", "feed_forward_size": 192}  # tensor=4 divides it, and its heads
 RANK = {"lora_rank": 8}
 EVERY = {**RANK, "lora_layers": "all"}
 
@@ -87,7 +87,7 @@ def test_devices_share_adapted_products(split: str) -> None:
     part = divided(read, parsed)
     whole, own = (count_work(each.ops, each.workload, each.where).work for each in (read, part))
     flop, of_all = (work.loc[work["op_class"].isin(MATRIX), "flop"].sum() for work in (own, whole))
-    assert flop * parsed.stage_devices == pytest.approx(of_all, rel=0.06)
+    assert flop * parsed.stage_devices == pytest.approx(of_all, rel=0.02)
     assert flop * parsed.stage_devices >= of_all * (1 - 1e-9)
     assert part.workload.parameters == gradient_elements(own).sum()
     assert heaviest_stage(read, parsed).share == pytest.approx(1 / parsed.pipeline)
