@@ -122,9 +122,9 @@ PARALLEL_HELP = (
     "state, gradients, weights are divided too), or parameter-server; and micro=N (samples that a copy computes at "
     "once; where it is missing, a pipeline chooses them). With shard=N only N copies share what zero1 to zero3 divide. "
     "gradients=fp16 or bf16 sends gradients in that format, top=1% only the largest ones. Models given as layers also "
-    "take tensor=N (parts of each product), with sequence (the parts also share the tokens of norms and dropouts); "
-    "context=N (parts of each sequence); pipeline=N (stages of blocks), with interleave=N (runs of blocks per stage); "
-    "or experts=N (copies that share the experts)."
+    "take tensor=N (parts of each product), with sequence (the parts also share the tokens of norms and dropouts) and "
+    "overlap (which they send each other while products run); context=N (parts of each sequence); pipeline=N (stages "
+    "of blocks), with interleave=N (runs of blocks per stage); or experts=N (copies that share the experts)."
 )
 Parallel = Annotated[str, typer.Option(metavar="SPLIT", help=PARALLEL_HELP)]
 Parallels = Annotated[

@@ -15,7 +15,8 @@ NUMBERS = {  # as written → field
     "tensor": "tensor", "context": "context", "pipeline": "pipeline", "micro": "micro_batch",
     "interleave": "interleave", "experts": "experts", "shard": "shard",
 }  # fmt: skip
-SEQUENCE, GRADIENTS, TOP = "sequence", "gradients", "top"  # as written, and fields
+SEQUENCE, OVERLAP, GRADIENTS, TOP = "sequence", "overlap", "gradients", "top"  # as written, and fields
+WITHOUT_VALUE = (SEQUENCE, OVERLAP)
 SHORT = {  # as others write it → as written here
     "dp": "data", "ddp": "data", "tp": "tensor", "cp": "context", "pp": "pipeline", "ep": "experts", "sp": "sequence",
     "mbs": "micro",
@@ -40,13 +41,15 @@ DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandar
 }  # fmt: skip
 KEPT_GRADIENTS = "kept_gradients"  # what is not sent of them: a part of memory that is there where it is named
 WRITTEN = (
-    f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, {SEQUENCE}, {GRADIENTS}={' or '.join(NARROW)}, "
-    f"{TOP}=SHARE, such as zero1,tensor=8,{SEQUENCE},pipeline=4"
+    f"one of {', '.join(WORDS)}, and {'=N, '.join(NUMBERS)}=N, {', '.join(WITHOUT_VALUE)}, "
+    f"{GRADIENTS}={' or '.join(NARROW)}, {TOP}=SHARE, such as zero1,tensor=8,{SEQUENCE},pipeline=4"
 )
 USUAL_COPIES = 8  # assumed, as many as a node has devices
 # attributes of ops of divided products, by what their devices do: add up its results; add them up, each keeping those
 # of its tokens; gather the tokens that it takes; gather, while it runs, those that the next op takes
 SUMMED, SCATTERED, GATHERED, GATHERED_BESIDE = "sum=tensor", "scatter=tensor", "gather=tensor", "gather_beside=tensor"
+# the same of scattering and gathering, part by part while the product itself runs
+SCATTERED_DURING, GATHERED_DURING = "scatter_during=tensor", "gather_during=tensor"
 
 # attribute of ops that make gradients of parameters, where a workload tells which they are
 OF_PARAMETERS = "makes=gradients"
@@ -75,9 +78,10 @@ class Split:
     stages of its blocks (``pipeline``), which pass batches of ``micro_batch`` on.
 
     Each stage may have several runs of blocks (``interleave``), and each part of a product its part of the tokens
-    elsewhere (``sequence``). Gradients may travel in another format (``gradients``), or but a share of them (``top``).
-    So many copies may share the ``experts`` of a mixture. ``shard`` copies share the states of training where not all
-    do. ``context`` devices share the tokens of each sequence.
+    elsewhere (``sequence``); messages of these may ``overlap`` with the products. Gradients may travel in another
+    format (``gradients``), or but a share of them (``top``). So many copies may share the ``experts`` of a mixture.
+    ``shard`` copies share the states of training where not all do. ``context`` devices share the tokens of each
+    sequence.
     """
 
     data: DataWord = "data"
@@ -86,6 +90,7 @@ class Split:
     micro_batch: int | None = None
     interleave: int = 1
     sequence: bool = False
+    overlap: bool = False
     gradients: Narrow | None = None
     top: float | None = None
     experts: int = 1
@@ -165,6 +170,7 @@ class Split:
                 self.context > 1
             ),
             "norms, dropouts and sums are divided by the tokens of a sequence": self.sequence,
+            "these tokens travel while products run": self.overlap,
             f"blocks are divided among {self.pipeline} stages, which run one forward and one backward pass in turn": (
                 self.pipeline > 1
             ),
@@ -253,7 +259,7 @@ class Split:
         return min(at_once / runs, float(micro_batches))
 
 
-_FIELDS = {**NUMBERS, **{name: name for name in (SEQUENCE, GRADIENTS, TOP)}}  # as written, in this order → field
+_FIELDS = {**NUMBERS, **{name: name for name in (*WITHOUT_VALUE, GRADIENTS, TOP)}}  # as written, in this order → field
 WHOLE = Split()  # every device has the whole model
 ALONE = DeviceShare()  # of a device by itself
 
@@ -285,8 +291,8 @@ def _read_part(part: str) -> tuple[str, str | int | float | bool]:
     name, _, value = part.partition("=")
     if part in WORDS:
         return "data", WORDS[part]
-    if part == SEQUENCE:
-        return SEQUENCE, True
+    if part in WITHOUT_VALUE:
+        return part, True
     number = _number(value) if name in NUMBERS else None
     if number is not None:
         return NUMBERS[name], number
@@ -323,6 +329,9 @@ def _faults(split: Split) -> dict[str, bool]:
     return {
         f"{SEQUENCE} divides what tensor=N leaves whole; expected tensor=N of 2 or more with it": (
             split.sequence and split.tensor == 1
+        ),
+        f"{OVERLAP} is of the tokens that {SEQUENCE} divides; expected {SEQUENCE} with it": (
+            split.overlap and not split.sequence
         ),
         f"interleave={split.interleave} gives each stage of a pipeline several runs of blocks; expected pipeline=N of "
         "2 or more with it": split.interleave > 1 and split.pipeline == 1,

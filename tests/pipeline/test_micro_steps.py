@@ -130,6 +130,14 @@ def test_shared_tokens_make_a_shorter_step() -> None:
     assert 0.7 * plain < shared < plain
 
 
+def test_messages_that_overlap_with_products_make_a_shorter_step() -> None:
+    """All bytes travel as without; what a product does not hide stays, as do the messages of embeddings and head."""
+    plain, hidden = (of_group(Split(tensor=8, sequence=True, overlap=overlap), 8, 32) for overlap in (False, True))
+    assert hidden.communication_s[0] == pytest.approx(plain.communication_s[0])
+    least = float(plain.step.total[0] - plain.communication_s[0])
+    assert least < hidden.step.total[0] < plain.step.total[0]
+
+
 def test_parts_of_a_product_send_a_part_each_to_the_next_stage() -> None:
     """Narayanan et al., 2021, section 4.1."""
     size = 8 * 512 * 1024 * 4

@@ -8,7 +8,9 @@ whole activations run on every device.
 With sequence parallelism each device has its share of the tokens there (Korthikanti et al., Reducing Activation
 Recomputation in Large Transformer Models, 2022, section 4.2.2). Results are added up and scattered instead, and tokens
 gathered ahead of the first product. A device keeps its share of what the first product took, and gathers it once more
-for the gradient of the weights, while that of the tokens is computed.
+for the gradient of the weights, while that of the tokens is computed. Messages may overlap with the products of blocks:
+each device passes on one part of the tokens while it computes another (Wang et al., Overlap Communication with
+Dependent Computation via Decomposition, 2023).
 
 With expert parallelism each copy of the model has some of the experts, and all copies send these their tokens and get
 the results back, and their gradients the other way (Lepikhin et al., GShard, 2021; Fedus et al., Switch Transformers,
@@ -23,7 +25,7 @@ Transformers, 2023). Each device has early and late tokens, so that a causal mas
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -38,7 +40,9 @@ from estimator.core.parallel import (
     EXPERTS_WEIGHTS,
     GATHERED,
     GATHERED_BESIDE,
+    GATHERED_DURING,
     SCATTERED,
+    SCATTERED_DURING,
     SUMMED,
     End,
     Split,
@@ -240,7 +244,7 @@ def _check_shares(layers: Layers, split: Split) -> None:
 
 def _marks(layers: Layers, ops: pd.DataFrame, split: Split) -> list[Mark]:
     """What devices that share these layers send each other."""
-    of_tensor = _marks_of_sequence(layers, ops) if split.sequence else _MARKS
+    of_tensor = _marks_of_sequence(layers, ops, split) if split.sequence else _MARKS
     parts = ((of_tensor, split.tensor), (_CONTEXT, split.context), (_EXPERTS, split.experts))
     return [mark for marks, devices in parts if devices > 1 for mark in marks]
 
@@ -258,22 +262,26 @@ _CONTEXT: Marks = [(AROUND, (_ATTENTION, f"{_ATTENTION}/grad")), (AROUND_GRADIEN
 _MARKS: Marks = [(SUMMED, (*SECOND, *(f"{name}/grad_a" for name in FIRST), TOKENS, f"{LOGITS}/grad_a"))]
 
 
-def _marks_of_sequence(layers: Layers, ops: pd.DataFrame) -> Marks:
+def _marks_of_sequence(layers: Layers, ops: pd.DataFrame, split: Split) -> Marks:
     """What devices that share the tokens do. Heads but that of every next token take all tokens on each device."""
-    first = (*FIRST, LOGITS) if layers.head == "next_token" else FIRST
+    logits = (LOGITS,) if layers.head == "next_token" else ()
     head = [name for name in OF_HEADS if ops["op"].eq(name).any()][:1]  # the first stage of a pipeline has none
-    first_grads = tuple(f"{name}/grad_a" for name in first)
     gated = {"feed_forward/up": "feed_forward/gated"} if layers.gated else {}  # whose gradients come first
-    trained = tuple(
-        name for name in first if not layers.adapted or name in layers.adapted
-    )  # their gradients take tokens
-    again = tuple(f"{gated.get(name, name)}/grad_a" for name in trained)
+    trained = [name for name in (*FIRST, *logits) if not layers.adapted or name in layers.adapted]
+    scattered, gathered = (SCATTERED_DURING, GATHERED_DURING) if split.overlap else (SCATTERED, GATHERED)
     return [
-        (SCATTERED, (*SECOND, TOKENS, *first_grads)),
-        (GATHERED, (*FIRST, *head, *(f"{name}/grad_a" for name in SECOND), f"{TOKENS}/grad_table")),
-        (GATHERED_BESIDE, again),
-        (SUMMED, () if layers.head == "next_token" else (f"{LOGITS}/grad_a",)),
+        (scattered, (*SECOND, *_gradients(FIRST))),
+        (gathered, (*FIRST, *_gradients(SECOND))),
+        (SCATTERED, (TOKENS, *_gradients(logits))),
+        (GATHERED, (*head, f"{TOKENS}/grad_table")),
+        (GATHERED_BESIDE, _gradients(gated.get(name, name) for name in trained)),
+        (SUMMED, () if logits else _gradients([LOGITS])),
     ]
+
+
+def _gradients(products: Iterable[str]) -> tuple[str, ...]:
+    """The ops of the gradients of what these products take."""
+    return tuple(f"{name}/grad_a" for name in products)
 
 
 def _marked(ops: pd.DataFrame, marks: Marks) -> pd.Series:

@@ -72,9 +72,10 @@ def test_recomputation_adds_results_up_once_more() -> None:
     assert marked.sum() == 6
 
 
-def in_sequence(layers: Layers = SMALL, devices: int = 4) -> pd.DataFrame:
+def in_sequence(layers: Layers = SMALL, devices: int = 4, *, overlap: bool = False) -> pd.DataFrame:
     """OPS of one of so many devices that share the tokens."""
-    return divided_layers(profile_of(layers, Workload(name="small")), layers, Split(tensor=devices, sequence=True)).ops
+    split = Split(tensor=devices, sequence=True, overlap=overlap)
+    return divided_layers(profile_of(layers, Workload(name="small")), layers, split).ops
 
 
 def test_norms_dropouts_and_sums_have_their_share_of_the_tokens() -> None:
@@ -106,6 +107,20 @@ def test_each_sum_becomes_a_scatter_and_a_gather(kind: str) -> None:
         marks = of_block.loc[of_block["phase"] == phase, "attributes"].fillna("").str.split(";").explode()
         assert [list(marks).count(mark) for mark in (SCATTERED, GATHERED, GATHERED_BESIDE)] == [2, 2, beside]
         assert SUMMED not in set(marks)
+
+
+@pytest.mark.parametrize("kind", ["gpt", "llama", "bert"])
+def test_messages_overlap_with_the_products_of_blocks(kind: str) -> None:
+    """All scatters and gathers but those of embeddings and head; what travels beside a product does so anyway."""
+    whole = Layers.model_validate({**SMALL.model_dump(exclude_defaults=True), "kind": kind})
+    plain, hidden = (
+        in_sequence(whole, overlap=overlap).set_index("op")["attributes"].fillna("") for overlap in (False, True)
+    )
+    inside = plain.index.str.startswith("block_")
+    renamed = plain[inside].str.replace("scatter=", "scatter_during=").str.replace("gather=", "gather_during=")
+    assert renamed.str.contains("during").sum() == 4 * 8
+    assert hidden[inside].equals(renamed)
+    assert hidden[~inside].equals(plain[~inside])
 
 
 def test_heads_of_masked_tokens_take_all_tokens() -> None:
