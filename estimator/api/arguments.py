@@ -61,9 +61,18 @@ def profiles_of(given: Profile | Place | Iterable[Profile | Place]) -> list[Prof
     return [profile_of(each) for each in several]
 
 
-def system_of(given: SystemSpec | Place) -> SystemSpec:
-    """A machine that is given, or read by its name or path. Raises EstimatorError where it cannot be."""
-    return given if isinstance(given, SystemSpec) else load_system(place("system", given, "a SystemSpec"))
+def system_of(given: SystemSpec | Place, nodes: int | None = None) -> SystemSpec:
+    """A machine that is given, or read by its name or path; of so many ``nodes`` where that is asked for.
+
+    Raises EstimatorError where it cannot be read, and for nodes that are no whole number of at least 1.
+    """
+    system = given if isinstance(given, SystemSpec) else load_system(place("system", given, "a SystemSpec"))
+    if nodes is None:
+        return system
+    count = whole_number(nodes)
+    if count is None or count < 1:
+        raise EstimatorError(f"nodes is {nodes!r}; expected a whole number of at least 1")
+    return system.of_nodes(count)
 
 
 def plan_of(device: Device, **options: Any) -> RunPlan:

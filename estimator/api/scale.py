@@ -97,6 +97,7 @@ def scale(
     system: SystemSpec | Place,
     devices: int | Iterable[int] = (),
     *,
+    nodes: int | None = None,
     parallel: str | Iterable[str] = "data",
     scaling: Scaling = "weak",
     batch: int | None = None,
@@ -120,6 +121,7 @@ def scale(
         profile: as ``estimate`` takes it.
         system: a shipped name such as ``"dgx-a100"``, the path of a YAML file, or a SystemSpec.
         devices: numbers of devices; without any, powers of two and the whole machine.
+        nodes: of a machine of such nodes; None: as many as the system has.
         parallel: how the training is divided: ``"data"``, ``"zero1"``, ``"zero2"``, ``"zero3"`` or ``"fsdp"``,
             ``"parameter-server"``, with ``"micro=1"`` for micro-batches, ``"shard=8"`` for states that only some copies
             share, and ``"gradients=fp16"`` or ``"top=1%"`` for compressed gradients; models given as layers also take
@@ -149,7 +151,7 @@ def scale(
     """
     if scaling not in ("weak", "strong"):
         raise EstimatorError(f"scaling '{scaling}' is not known; expected weak or strong")
-    machine, counts, splits = system_of(system), counts_of(devices), splits_of(parallel)
+    machine, counts, splits = system_of(system, nodes), counts_of(devices), splits_of(parallel)
     plan = plan_of(
         machine.device, source=source, precision=precision, batch=batch, host=host, input=input, fusion=fusion,
         layout=layout, measurements=measurements, seed=seed, draws=draws,

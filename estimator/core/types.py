@@ -336,6 +336,13 @@ class SystemSpec(File):
         known = {"linked_devices": int(joined.value), "devices_per_node": per_node}
         return Network().model_copy(update={**shared, **known})
 
+    def of_nodes(self, count: int) -> SystemSpec:
+        """A machine of so many such nodes: power grows with them, and no list has its Linpack."""
+        ratio = count / self.nodes.value
+        nodes = self.nodes.model_copy(update={"value": float(count), "status": None, "source": "as asked for"})
+        power = self.power and self.power.model_copy(update={"value": ratio * self.power.value})
+        return self.model_copy(update={"nodes": nodes, "power": power, "rpeak": None, "rmax": None})
+
 
 class UpdateOp(File):
     """The work of one op type of an optimizer update for each variable: calls, and tensor passes per call."""

@@ -303,7 +303,7 @@ def _counts(
         if not 1 <= count <= most:
             nodes = int(system.nodes.value)
             size = f"{system.name} has {nodes} node{'s' * (nodes > 1)} of {int(system.devices_per_node.value)}"
-            raise EstimatorError(f"devices {count}: {size}; expected a number from 1 to {most}")
+            raise EstimatorError(f"devices {count}: {size}; expected a number from 1 to {most}, or more nodes")
         refuse_fewer(count, ranks.parts)
     return sorted(set(devices))
 

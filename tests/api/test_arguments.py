@@ -69,7 +69,9 @@ def test_an_unknown_keyword_has_a_hint(verb: Any) -> None:
         (load_system, (5,), {}, "system is 5; expected a name or a path"),
         (figure_of_merit, ("",), {}, "study is ''; expected a name or a path"),
         (scale, ("p1b3", "dgx-a100", [1, 2.5]), {}, "devices is [1, 2.5]; expected whole numbers"),
-        (scale, ("p1b3", "dgx-a100", 9), {}, "devices 9: dgx-a100 has 1 node of 8; expected a number from 1 to 8"),
+        (scale, ("p1b3", "dgx-a100", 9), {}, "devices 9: dgx-a100 has 1 node of 8; expected a number from 1 to 8, or "),
+        (scale, ("p1b3", "dgx-a100", 9), {"nodes": 1.5}, "nodes is 1.5; expected a whole number of at least 1"),
+        (scale, ("p1b3", "dgx-a100", 9), {"nodes": 0}, "nodes is 0; expected a whole number of at least 1"),
         (scale, ("p1b3", "dgx-a100"), {"scaling": "medium"}, "scaling 'medium' is not known; expected weak or strong"),
         (figure_of_merit, (5,), {}, "study is 5; expected a name or a path, or a mapping such as its file holds"),
         (write_report, ("lecture-example", "out"), {}, "result is 'lecture-example'; expected what figure_of_merit"),
@@ -84,6 +86,12 @@ def test_names_paths_and_things_that_are_loaded_are_the_same(p1b3: Profile, tmp_
     assert [each.workload.name for each in arguments.profiles_of(["p1b3", p1b3])] == ["p1b3", "p1b3"]
     titan = load_system("titan")
     assert arguments.system_of("titan") == arguments.system_of(titan) == titan
+    larger = arguments.system_of("titan", 37376)
+    assert larger.nodes.value == 2 * titan.nodes.value
+    assert larger.power is not None
+    assert titan.power is not None
+    assert larger.power.value == 2 * titan.power.value
+    assert larger.rmax is None
     v100 = load_device("v100")
     assert arguments.plan_of(v100) == arguments.plan_of("v100-sxm2-16gb") == RunPlan("v100-sxm2-16gb")
     path = tmp_path / "mine.yaml"

@@ -36,6 +36,14 @@ def test_a_machine_that_is_loaded_and_one_number() -> None:
     assert one.document() == scale("vgg16", "dgx-a100", [8], draws=0).document()
 
 
+def test_a_machine_of_more_nodes_has_the_same_first_node() -> None:
+    one, four = (scale("vgg16", "dgx-a100", nodes=nodes, batch=32, draws=20).table for nodes in (None, 4))
+    assert list(four["devices"]) == [1, 2, 4, 8, 16, 32]
+    assert four["step_s"].iloc[:4].tolist() == one["step_s"].tolist()
+    assert four["power_w"].iloc[:4].tolist() == one["power_w"].tolist()
+    assert list(four["nodes"]) == [1, 1, 1, 1, 2, 4]
+
+
 def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     plain = scale("vgg16", "dgx-a100", [1, 8], draws=100).table.set_index("devices")["step_s"]
     timed = tmp_path / "timed.csv"

@@ -23,6 +23,7 @@ from estimator.cli.options import (
 
 EXAMPLES = """\b
 Example: estimator scale resnet50 --system dgx-a100 --batch 64
+Example: estimator scale resnet50 --system dgx-b200 --nodes 16 --batch 256 --precision bf16
 Example: estimator scale vgg16 --system summit --devices 6 96 1536 --batch 32
 Example: estimator scale resnet50 --system perlmutter --batch 8192 --scaling strong --parallel zero1
 Example: estimator scale gpt2 --system selene --devices 8 64 --batch 8 --parallel data --parallel zero3
@@ -36,6 +37,7 @@ Example: estimator scale vgg16 --system summit --devices 6 96 --batch 32 --paral
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Numbers of devices, such as 1 8 64.  [default: powers of two and the whole machine]"
+NODES_HELP = "Nodes of a machine of such nodes.  [default: as many as the system has]"
 BATCH_HELP = (
     "Samples in a step: for weak scaling of one device, or of one copy of a divided model; for strong scaling of all "
     "devices.  [default: as profiled]"
@@ -50,6 +52,7 @@ def scale(
     profile: ProfileName,
     system: Annotated[str, typer.Option(help=SYSTEM_HELP, **SYSTEMS)],
     devices: Annotated[list[int] | None, typer.Option(metavar="N", min=1, help=DEVICES_HELP)] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", min=1, help=NODES_HELP, show_default=False)] = None,
     parallel: Parallels = None,
     scaling: Annotated[
         Literal["weak", "strong"], typer.Option(help="weak keeps the batch of each device, strong that of all.")
@@ -82,9 +85,9 @@ def scale(
     if plot is not None and plot.suffix != ".svg":
         raise EstimatorError(f"--plot {plot}: pictures are written as SVG; expected a name that ends in .svg")
     result = api.scale(
-        profile, system, devices or (), parallel=parallel or "data", scaling=scaling, batch=batch, source=source,
-        precision=precision, host=host, input=reads, fusion=fusion, layout=layout, measurements=measurements,
-        timed_steps=timed_steps, seed=seed,
+        profile, system, devices or (), nodes=nodes, parallel=parallel or "data", scaling=scaling, batch=batch,
+        source=source, precision=precision, host=host, input=reads, fusion=fusion, layout=layout,
+        measurements=measurements, timed_steps=timed_steps, seed=seed,
     )  # fmt: skip
     emit(result.document(), render_scale, as_json)
     if plot is not None:

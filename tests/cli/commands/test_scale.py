@@ -47,6 +47,11 @@ def test_the_table_fits_a_usual_terminal() -> None:
     assert any({"split", "devices", "exposed", "memory"} <= {*line.split()} for line in lines)
 
 
+def test_nodes_make_a_machine_of_so_many() -> None:
+    document = read("scale", "vgg16", "--system", "dgx-a100", "--nodes", "2", "--batch", "8")
+    assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
