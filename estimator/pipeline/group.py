@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan,
 from estimator.model import SourceRun, TargetDevice, peak_times, predict
 from estimator.model.coefficients import shipped
 from estimator.model.links import link_note, network_notes
-from estimator.pipeline.group_memory import parts_of, with_fitting_micro_batch
+from estimator.pipeline.group_memory import fitting_split, parts_of, with_fitting_micro_batch
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
@@ -25,6 +26,7 @@ from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
+from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.rollup.micro_batches import micro_batch_note
 from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
 from estimator.work.compression import Compression
@@ -65,7 +67,8 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
     alone = one_device(predicted)
     together = step_of_group(predicted, alone.step, group, split)
-    estimated = estimate_predicted(part, predicted, parts_of(part, split, group))
+    with _advised(profile, plan, group, split):
+        estimated = estimate_predicted(part, predicted, parts_of(part, split, group))
     power_w, own_s = estimated.power_w, together.step.total - together.step.communication_exposed
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
@@ -79,6 +82,18 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
         copies=group.copies,
         of_group=True,
     )
+
+
+@contextmanager
+def _advised(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Iterator[None]:
+    """A refusal for want of memory names a split that would fit. Raises DoesNotFitError."""
+    try:
+        yield
+    except DoesNotFitError as error:
+        fitting = fitting_split(profile, plan, group, split) if plan.trainings == 1 else None
+        if fitting is None:
+            raise
+        raise DoesNotFitError(f"{error}, or write 'parallel: \"{fitting}\"', which fits") from error
 
 
 def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Note]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 from estimator.core.notes import Note
-from estimator.core.parallel import DeviceShare, Split
+from estimator.core.parallel import DataWord, DeviceShare, Split
 from estimator.core.types import MemoryUse, Profile, RunPlan
 from estimator.pipeline.memory import Part, memory_of_parts
-from estimator.profiles.layers.shards import divided, experts_share
+from estimator.profiles.layers.shards import OF_PIPELINES, divided, experts_share
 from estimator.rollup.micro_batches import micro_batch_note, with_micro_batch
 from estimator.rollup.scaling import Group, group_of
+
+LEVELS: tuple[DataWord, ...] = ("data", "zero1", "zero2", "zero3")  # each of which divides more than the one before
 
 
 def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int) -> MemoryUse:
@@ -33,6 +35,23 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
 def with_fitting_micro_batch(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Group:
     """A group whose stages compute as many samples at once as is of use and fits, where the split leaves that open."""
     return with_micro_batch(group, split, lambda each: _memory_of_each(profile, plan, each, split).fits is not False)
+
+
+def fitting_split(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Split | None:
+    """A split whose copies share more of the states of training, and then compute one sample at once, that has room.
+
+    It is the first that fits; None where none does.
+    """
+    words = () if split.data not in LEVELS or split.top else LEVELS[LEVELS.index(split.data) + 1 :]
+    wider = [dataclasses.replace(split, data=word) for word in words if split.pipeline == 1 or word in OF_PIPELINES]
+    single = (
+        [] if group.at_once in (None, 1) else [dataclasses.replace(each, micro_batch=1) for each in (split, *wider)]
+    )
+    sizes = [(each, group.micro_batch) for each in wider] + [(each, 1) for each in single]
+    for each, size in sizes:
+        if _memory_of_each(profile, plan, dataclasses.replace(group, micro_batch=size), each).fits:
+            return each
+    return None
 
 
 def _memory_of_each(profile: Profile, plan: RunPlan, group: Group, split: Split) -> MemoryUse:

@@ -1,6 +1,7 @@
 """What each of several devices must hold."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from estimator.pipeline.group import estimate_group
 from estimator.pipeline.group_memory import memory_of_group, stages_of
 from estimator.pipeline.memory import held_by_profile
 from estimator.profiles import read_profile
+from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.rollup.scaling import group_of
 
 PLAN = RunPlan("b200", batch=1, draws=0)
@@ -141,5 +143,30 @@ def test_micro_batches_make_the_batch_and_tell_no_largest_one(llama3: Profile) -
 
 def test_a_refusal_names_the_batch_and_no_largest_one_of_micro_batches(llama3: Profile) -> None:
     split, plan = read_split("pipeline=4,micro=4"), dataclasses.replace(PLAN, target="v100-sxm2-16gb", precision="fp32")
-    with pytest.raises(EstimatorError, match=r" at batch 8 .*take a device with more memory$"):
+    with pytest.raises(EstimatorError, match=r" at batch 8 .*take a device with more memory"):
         estimate_group(llama3, plan, group_of(4, 4, "weak", 8, split), split)
+
+
+@pytest.mark.parametrize(
+    ("written", "target", "devices", "batch", "fits"),
+    [
+        ("tensor=2", "a100-sxm4-40gb", 16, 1, "zero3,tensor=2"),
+        ("data", "a100-sxm4-80gb", 16, 1, "zero2"),
+        ("data", "a100-sxm4-80gb", 16, 64, "zero2,micro=1"),
+        ("data,pipeline=2", "a100-sxm4-40gb", 4, 1, None),  # copies of a stage cannot share its weights
+        ("data", "a100-sxm4-80gb", 1, 1, None),  # one copy shares with none
+        ("data,top=1%", "a100-sxm4-80gb", 16, 1, None),
+    ],
+)
+def test_a_refusal_names_a_split_that_fits(
+    llama3: Profile, written: str, target: str, devices: int, batch: int, fits: str | None
+) -> None:
+    split = read_split(written)
+    plan = dataclasses.replace(PLAN, target=target, batch=batch, draws=20)
+    with pytest.raises(DoesNotFitError) as refused:
+        estimate_group(llama3, plan, group_of(devices, 8, "weak", batch, split), split)
+    named = re.search("or write 'parallel: \"(.*)\"', which fits$", str(refused.value))
+    assert (named and named[1]) == fits
+    if fits is not None:
+        other = read_split(fits)
+        assert estimate_group(llama3, plan, group_of(devices, 8, "weak", batch, other), other).memory
