@@ -9,6 +9,7 @@ from typing import Any
 from estimator.core import units
 from estimator.reports.text import format_evidence, format_interval, format_time, is_known, shorten
 
+OF_ONE_KIND, TIMES = ("op_class", "bound", "method"), ("time_s", "target_time_s")  # of ops of an estimate
 OPS_SHOWN = 12
 THRESHOLD = {True: "met", False: "not met", None: "none"}
 EXPENSES = {"energy_j": ("energy per unit", "J"), "usd": ("price per unit", "USD")}  # shown where any is known
@@ -89,22 +90,25 @@ def parts_text(document: Mapping[str, Any]) -> str:
 def ops_table(ops: Sequence[Mapping[str, Any]]) -> TextTable:
     """The longest ops of an estimate."""
     times = ("on source", "on target")
-    longest = sorted(of_all_blocks(ops), key=lambda op: -(op["target_time_s"] or 0))[:OPS_SHOWN]
+    longest = sorted(of_all_blocks(ops, OF_ONE_KIND, TIMES), key=lambda op: -(op["target_time_s"] or 0))[:OPS_SHOWN]
     headings = ("op", "class", *times, "bound", "method")
     return TextTable("Ops by time on the target", headings, [_op_cells(op) for op in longest], times, folds=True)
 
 
-def of_all_blocks(ops: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The ops of an estimate, where those of the repeated blocks of a model are one for all blocks."""
-    summed: dict[tuple[Any, ...], dict[str, Any]] = {}
+def of_all_blocks(ops: Sequence[Mapping[str, Any]], kind: Sequence[str], summed: Sequence[str]) -> list[dict[str, Any]]:
+    """Ops, where those of the repeated blocks of a model are one for all blocks.
+
+    ``kind``: columns in which they must be equal; ``summed``: columns that are added up, unknown where all are.
+    """
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for place, op in enumerate(ops):
         block = op["block"]
         name = op["op"] if block is None else op["op"].replace(str(block), "*", 1)
-        key = (place,) if block is None else (name, *(op[column] for column in ("op_class", "bound", "method")))
-        of_all = summed.setdefault(key, {**op, "op": name, "time_s": 0.0, "target_time_s": 0.0})
-        for column in ("time_s", "target_time_s"):
-            of_all[column] += op[column] or 0.0
-    return list(summed.values())
+        key = (place,) if block is None else (name, *(op[column] for column in kind))
+        row = rows.setdefault(key, {**op, "op": name, **dict.fromkeys(summed)})
+        for column in summed:
+            row[column] = op[column] if row[column] is None else row[column] + (op[column] or 0)
+    return list(rows.values())
 
 
 def _op_cells(op: Mapping[str, Any]) -> list[str]:

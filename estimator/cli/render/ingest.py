@@ -9,9 +9,11 @@ from typing import Any
 from estimator.cli import terminal
 from estimator.cli.terminal import Table, Text
 from estimator.core import units
+from estimator.reports.summaries import of_all_blocks
 from estimator.reports.text import format_time, shorten
 
 SPARE = ("class", "phase", "calls", "m", "n", "k", "FLOP", "bytes", "counted from")  # left out on a narrow terminal
+OF_ONE_KIND, SUMMED = ("op_class", "phase", "m", "n", "k", "work_source"), ("calls", "flop", "bytes", "time_s")
 SHOWN_PARTS = {"wall": "wall_step_s", "busy": "busy_step_s", "idle": "idle_s", "input": "input_s"}  # of a step
 
 
@@ -63,7 +65,11 @@ def _op_types(rows: Sequence[Sequence[Any]]) -> Table:
 
 
 def _ops(ops: Sequence[Mapping[str, Any]], by: str, top: float) -> Table:
-    """The largest ops up to a share of the time, or of the FLOP where nothing ran; how many other ops there are."""
+    """The largest ops up to a share of the time, or of the FLOP where nothing ran; how many other ops there are.
+
+    Ops of the repeated blocks of a model are one row.
+    """
+    ops = of_all_blocks([op if op["block"] is None else {**op, "calls": 1} for op in ops], OF_ONE_KIND, SUMMED)
     largest = sorted(ops, key=lambda op: -(op[by] or 0.0))
     cumulative = [*itertools.accumulate(op[by] or 0.0 for op in largest)]
     shown = largest[: 1 + sum(amount < top * cumulative[-1] for amount in cumulative)]

@@ -32,12 +32,15 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         raise EstimatorError(f"expected one description of layers, found {len(dumps)} ({names}); name one of them")
     document = yaml_files.read_yaml(dumps[0].path)
     layers = yaml_files.check(Layers, document)
-    count, stated = parameters.total(layers).count, workload.parameters
-    if stated not in (None, count):
-        raise EstimatorError(
-            f"{dumps[0].path}: the layers have {count} parameters and the workload.yaml beside them states {stated}; "
-            "mend one of them"
-        )
+    for what, count, stated in (
+        ("parameters", parameters.total(layers).count, workload.parameters),
+        ("frozen_parameters", parameters.frozen(layers), workload.frozen_parameters),
+    ):
+        if stated not in (None, count):
+            raise EstimatorError(
+                f"{dumps[0].path}: the layers have {count} {what} and the workload.yaml beside them states {stated}; "
+                "mend one of them"
+            )
     return profile_of(layers, workload)
 
 

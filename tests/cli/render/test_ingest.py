@@ -21,6 +21,13 @@ def test_the_share_limits_op_types_and_ops() -> None:
     assert len(half.splitlines()) < len(most.splitlines())
 
 
+def test_ops_of_repeated_blocks_are_one_row() -> None:
+    shown = run("ingest", "gpt2", columns=200).stdout
+    assert len(shown.splitlines()) < 25
+    (row,) = (line.split() for line in shown.splitlines() if line.startswith("block_*/feed_forward/up "))
+    assert row[1:9] == ["gemm", "forward", "12", "8192", "3072", "768", "463.9", "GFLOP"]
+
+
 def test_the_mode_is_named_where_it_is_not_training() -> None:
     assert "mode" not in run("ingest", "nt3").stdout.splitlines()[0]
     document = {**read("ingest", "nt3"), "mode": "inference"}

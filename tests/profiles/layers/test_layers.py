@@ -38,10 +38,11 @@ def test_the_files_beside_it_name_the_workload(tmp_path: Path) -> None:
     assert (read.workload.name, read.workload.samples) == ("mine", 1000)
 
 
-def test_another_parameter_count_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["parameters", "frozen_parameters"])
+def test_another_parameter_count_is_refused(key: str, tmp_path: Path) -> None:
     write(tmp_path)
-    (tmp_path / "workload.yaml").write_text("name: mine\nparameters: 7\n")
-    with pytest.raises(EstimatorError, match=r"have \d+ parameters and the workload\.yaml beside them states 7"):
+    (tmp_path / "workload.yaml").write_text(f"name: mine\n{key}: 7\n")
+    with pytest.raises(EstimatorError, match=rf"have \d+ {key} and the workload\.yaml beside them states 7"):
         read_profile(tmp_path)
 
 
