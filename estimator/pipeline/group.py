@@ -26,6 +26,7 @@ from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
+from estimator.rollup.limits import step_limits
 from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.rollup.micro_batches import micro_batch_note
 from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
@@ -33,6 +34,7 @@ from estimator.work.compression import Compression
 from estimator.work.gradients import divided_bucket
 from estimator.work.messages import with_parameters
 from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work, passed_on, tied_gradients
+from estimator.work.weights import updates
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def one_device(predicted: PredictedStep) -> OneDevice:
 def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:
     """The estimate of a training on several devices: of each of them, its step with all messages and waits.
 
-    Evidence, floor and kernels stay those of one device by itself; the ceiling reaches the high end of the step.
+    Evidence stays that of one device by itself. Its kernels and products take the share of its own step that they take
+    of one micro-batch; the ceiling reaches the high end of the step.
 
     Raises EstimatorError as :func:`estimate` and :func:`step_of_group` do.
     """
@@ -73,15 +76,30 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
     notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
+    of_one = own_s / alone.step.total
     return dataclasses.replace(
         estimated,
         step=together.step,
-        ceiling_s=max(estimated.ceiling_s, float(bounds(together.step.total)[2])),
+        kernels_s=estimated.kernels_s * of_one,
+        matrix_step_s=estimated.matrix_step_s * of_one,
+        floor_s=floor_of_group(predicted, alone.step, group, split),
+        ceiling_s=max(group.micro_batches * estimated.ceiling_s, float(bounds(together.step.total)[2])),
         power_w=power_w,
         notes=notes,
         copies=group.copies,
         of_group=True,
     )
+
+
+def floor_of_group(predicted: PredictedStep, one: StepTime, group: Group, split: Split) -> float:
+    """The least time that each device of a group takes for both passes of a step, by its rates [s].
+
+    ``one``: the step of one device by itself, with one micro-batch.
+    """
+    passes = without_exchange(predicted.prediction)
+    passes = dataclasses.replace(passes, floor_s=np.where(updates(predicted.work.work), 0.0, passes.floor_s))
+    floor_s, _ = step_limits(passes, predicted.timeline, predicted.scenario, one.total)
+    return floor_s * group.micro_batches / split.pipeline
 
 
 @contextmanager

@@ -11,15 +11,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from estimator.core import units
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note, ranked, sentences, with_code
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements, system_warnings
-from estimator.pipeline.group import OneDevice, assumed_links, one_device, steps_of_groups
+from estimator.pipeline.group import OneDevice, assumed_links, floor_of_group, one_device, steps_of_groups
 from estimator.pipeline.group_memory import shares_of, stages_of
 from estimator.pipeline.memory import Held, held_by_stages, largest_use
 from estimator.pipeline.recorded_group import recorded_messages
@@ -27,8 +25,6 @@ from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles.layers.shards import divided
 from estimator.reports import documents
 from estimator.rollup import power
-from estimator.rollup.exchange import without_exchange
-from estimator.rollup.limits import step_limits
 from estimator.rollup.micro_batches import micro_batch_note, with_micro_batch
 from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of, refuse_fewer, spreads_of
 from estimator.studies.timed_steps import (
@@ -41,7 +37,6 @@ from estimator.studies.timed_steps import (
 )
 from estimator.work.messages import RecordedRanks
 from estimator.work.on_target import ranks_of
-from estimator.work.weights import updates
 
 POWER = "power includes the devices and the rest of their nodes; a device that waits draws its idle power"
 NO_POWER = (
@@ -142,7 +137,8 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
     """The steps of one split as a document."""
     first, split, timed, predicted = scaled.first, scaled.split, scaled.timed, scaled.predicted
     changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
-    floors_s = {group: _floor_s(scaled.alone[group.at_once], group, split) for group in timed.groups}
+    alone = {group: scaled.alone[group.at_once] for group in timed.groups}
+    floors_s = {group: floor_of_group(one.predicted, one.device.step, group, split) for group, one in alone.items()}
     notes = ranked((*_notes(scaled.system, first, scaled.steps), *micro_batch_note(scaled.groups, split)))
     return {
         "workload": first.profile.workload.name,
@@ -230,15 +226,6 @@ class _Alone:
     def memory(self, split: Split, group: Group) -> MemoryUse | None:
         """What the fullest device of a group holds with its share of the parts that devices divide."""
         return None if self.held is None else largest_use(self.held, shares_of(self.profile, split, group))
-
-
-def _floor_s(alone: _Alone, group: Group, split: Split) -> float:
-    """The least time that a device of a group takes for both passes of a step, by its rates [s]."""
-    step = alone.predicted
-    passes = without_exchange(step.prediction)
-    passes = replace(passes, floor_s=np.where(updates(step.work.work), 0.0, passes.floor_s))
-    floor_s, _ = step_limits(passes, step.timeline, step.scenario, alone.device.step.total)
-    return floor_s * group.micro_batches / split.pipeline
 
 
 class _EachAlone:

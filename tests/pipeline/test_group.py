@@ -191,3 +191,20 @@ def test_stages_compute_as_many_samples_at_once_as_fit() -> None:
     assert [note.share for note in found.notes if note.code == "micro-batch"] == [bubble_share(2, 720 // sizes[-1])]
     named = estimate_group(profile, plan, Group(2, 1, 720, 720, 2, sizes[-1]), replace(split, micro_batch=sizes[-1]))
     assert np.array_equal(named.step.total, found.step.total)
+
+
+@pytest.mark.parametrize(("written", "devices"), [("data,micro=2", 1), ("zero1,pipeline=2,micro=2", 4)])
+def test_kernels_products_and_floor_are_those_of_all_micro_batches(written: str, devices: int) -> None:
+    """As far as a device runs them; there is no host that could slow them down."""
+    split, profile = read_split(written), read_profile("gpt2")
+    found = {}
+    for batch in (8, 16):
+        plan = RunPlan("h100", batch=batch, host="none", draws=20)
+        found[batch] = estimate_group(profile, plan, group_of(devices, 8, "weak", batch, split), split)
+        own_s = found[batch].step.total - found[batch].step.communication_exposed
+        assert found[batch].kernels_s == pytest.approx(own_s)
+        assert (found[batch].floor_s < found[batch].kernels_s).all()
+        assert (found[batch].matrix_step_s < found[batch].kernels_s).all()
+    assert found[16].floor_s == pytest.approx(2 * found[8].floor_s)
+    once = estimate(profile, RunPlan("h100", batch=2, host="none", draws=20))
+    assert found[16].matrix_step_s == pytest.approx(8 / split.pipeline * once.matrix_step_s, rel=0.3)
