@@ -38,20 +38,16 @@ def with_fitting_micro_batch(profile: Profile, plan: RunPlan, group: Group, spli
 
 
 def fitting_split(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Split | None:
-    """A split whose copies share more of the states of training, and then compute one sample at once, that has room.
-
-    It is the first that fits; None where none does.
+    """The first split that has room of those whose copies share more of the states of training, then of those that
+    compute one sample at once; None where none has.
     """
     words = () if split.data not in LEVELS or split.top else LEVELS[LEVELS.index(split.data) + 1 :]
     wider = [dataclasses.replace(split, data=word) for word in words if split.pipeline == 1 or word in OF_PIPELINES]
-    single = (
-        [] if group.at_once in (None, 1) else [dataclasses.replace(each, micro_batch=1) for each in (split, *wider)]
-    )
-    sizes = [(each, group.micro_batch) for each in wider] + [(each, 1) for each in single]
-    for each, size in sizes:
-        if _memory_of_each(profile, plan, dataclasses.replace(group, micro_batch=size), each).fits:
-            return each
-    return None
+    single = [dataclasses.replace(each, micro_batch=1) for each in (split, *wider)]
+    tried = [(each, group.micro_batch) for each in wider]
+    tried += [(each, 1) for each in single if group.at_once not in (None, 1)]
+    groups = ((each, dataclasses.replace(group, micro_batch=size)) for each, size in tried)
+    return next((each for each, other in groups if _memory_of_each(profile, plan, other, each).fits), None)
 
 
 def _memory_of_each(profile: Profile, plan: RunPlan, group: Group, split: Split) -> MemoryUse:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -20,7 +22,8 @@ def micro_batch_sizes(batch: int, stages: int, runs: int = 1) -> list[int]:
     The least of them is 1, whatever the stages do then. Stages of several ``runs`` of blocks take whole rounds of
     micro-batches.
     """
-    counts = {size: batch // size for size in range(batch, 0, -1) if batch % size == 0}
+    small = [size for size in range(1, math.isqrt(batch) + 1) if batch % size == 0]
+    counts = {size: batch // size for size in sorted({*small, *(batch // size for size in small)}, reverse=True)}
     whole = {size: count for size, count in counts.items() if runs == 1 or count % stages == 0}
     return [size for size, count in whole.items() if size == 1 or bubble_share(stages, count, runs) <= MOST_IDLE]
 
@@ -28,14 +31,13 @@ def micro_batch_sizes(batch: int, stages: int, runs: int = 1) -> list[int]:
 def with_micro_batch(group: Group, split: Split, fits: Callable[[Group], bool]) -> Group:
     """A group whose stages compute as many samples at once as :func:`micro_batch_sizes` allows and as fit the memory.
 
-    Where nothing fits it is one sample. A split that names the size keeps it.
+    Where nothing fits it is one sample. A split that names the size keeps it. Fewer samples never need more memory.
     """
-    if split.leaves_micro_batch and group.local_batch is not None:
-        for size in micro_batch_sizes(group.local_batch, split.pipeline, split.interleave):
-            group = replace(group, micro_batch=size)
-            if size == 1 or fits(group):
-                break
-    return group
+    if not split.leaves_micro_batch or group.local_batch is None:
+        return group
+    sizes = micro_batch_sizes(group.local_batch, split.pipeline, split.interleave)
+    groups = [replace(group, micro_batch=size) for size in sizes]
+    return groups[bisect_left(groups[:-1], True, key=fits)]
 
 
 def micro_batch_note(groups: Sequence[Group], split: Split) -> Iterator[Note]:

@@ -32,7 +32,7 @@ def outside_blocks(layers: Layers, end: End | None = None) -> Parameters:
     """Trained ones of embeddings, last norm and head; of embeddings alone in the first stage of a pipeline, of the
     others in the last, which has a copy of a table of tokens that its product uses too. None beside adapters.
     """
-    return _sum(iter(())) if layers.adapted else _all_outside(layers, end)
+    return Parameters(0, 0) if layers.adapted else _all_outside(layers, end)
 
 
 def frozen(layers: Layers, end: End | None = None) -> int:
