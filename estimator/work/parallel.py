@@ -111,9 +111,9 @@ def _parts(work: pd.DataFrame, weights: tuple[Floats, Floats, Floats], size: flo
     ``weights``: ``made``, ``taken`` and ``frozen`` of :func:`buckets_of`.
     """
     made, taken, frozen = weights
-    if split.gathers_weights and knows_blocks(work):
-        return units_of(work, made, frozen)
-    return buckets_of(work, made, taken, size, frozen)
+    if not split.gathers_weights:
+        return buckets_of(work, made, taken, size)
+    return units_of(work, made, frozen) if knows_blocks(work) else buckets_of(work, made, taken, size, frozen)
 
 
 def _exchange_among(name: str, buckets: Buckets, work: pd.DataFrame, split: Split) -> pd.DataFrame:
