@@ -330,7 +330,7 @@ def _faults(split: Split) -> dict[str, bool]:
         f"{SEQUENCE} divides what tensor=N leaves whole; expected tensor=N of 2 or more with it": (
             split.sequence and split.tensor == 1
         ),
-        f"{OVERLAP} is of the tokens that {SEQUENCE} divides; expected {SEQUENCE} with it": (
+        f"{OVERLAP} sends the tokens that {SEQUENCE} divides; expected {SEQUENCE} with it": (
             split.overlap and not split.sequence
         ),
         f"interleave={split.interleave} gives each stage of a pipeline several runs of blocks; expected pipeline=N of "

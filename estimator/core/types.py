@@ -437,6 +437,7 @@ class Variables:
     slots: float  # states of the parameters' size
     gradients: float
     block: float = 0.0  # weights of the largest block, as products take them
+    block_gradients: float = 0.0  # of the block that has most of them, as they travel
     frozen: float = 0.0
     notes: tuple[Note, ...] = ()
 

@@ -170,14 +170,11 @@ def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, fl
     kept = variables.gradients / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
     return (
         replace(tensors, gradients=tensors.gradients / part["gradients"]),
-        Variables(
-            variables.parameters / part["parameters"],
-            variables.optimizer / part["optimizer"] + kept,
-            variables.slots,
-            variables.gradients,
-            variables.block,
-            variables.frozen / part["parameters"],
-            variables.notes,
+        replace(
+            variables,
+            parameters=variables.parameters / part["parameters"],
+            optimizer=variables.optimizer / part["optimizer"] + kept,
+            frozen=variables.frozen / part["parameters"],
         ),
     )
 
@@ -236,12 +233,12 @@ def buckets(variables: Variables, workload: Workload, share: DeviceShare, plan: 
     """Samples (1 + draws) of what copies of a model hold to exchange gradients and weights [B].
 
     All-reduced gradients are copied into buckets: β · g, with g the gradients of all parameters. Where copies share
-    states, two blocks of gradients are held: 2 · υ · b, with b the largest block's weights [B]; where they share the
-    weights too, as much of gathered weights (Zhao et al., PyTorch FSDP, VLDB 2023, section 3). β, υ: memory.yaml.
+    states, two blocks of gradients are held: 2 · υ · b, with b those of the largest block [B]; where they share the
+    weights too, two blocks of gathered weights (Zhao et al., PyTorch FSDP, VLDB 2023, section 3). β, υ: memory.yaml.
     """
     if share.exchanged in DIVIDED:
-        kinds = int(workload.mode == "training") + int(share.exchanged == "zero3")
-        return BLOCKS_AT_ONCE * kinds * variables.block * sample("block", numbers().block, plan)
+        block = variables.block_gradients + (variables.block if share.exchanged == "zero3" else 0.0)
+        return BLOCKS_AT_ONCE * block * sample("block", numbers().block, plan)
     if share.exchanged != "data":
         return np.zeros(1 + plan.draws)
     return variables.gradients * sample("buckets", by_framework(numbers().buckets, workload), plan)

@@ -104,11 +104,10 @@ def group_of(
 ) -> Group:
     """A training on so many devices.
 
-    ``batch``: of one copy of the model for weak scaling, of all for strong scaling. Stages of a pipeline compute one
-    sample at once where the split does not say how many. ``of_copy``: ranks of the profile
-    that hold one copy together, each with its own part of every split. Raises EstimatorError where copies
-    do not divide the devices or, for strong scaling, the batch; micro-batches the batch of a copy; or the stages of an
-    interleaved pipeline the micro-batches.
+    ``batch``: of one copy of the model for weak scaling, of all for strong scaling. ``of_copy``: ranks of the profile
+    that hold one copy together, each with its own part of every split. Stages of a pipeline compute one sample at once
+    where the split does not say how many. Raises EstimatorError where copies do not divide the devices or, for strong
+    scaling, the batch; micro-batches the batch of a copy; or the stages of an interleaved pipeline the micro-batches.
     """
     if devices % of_copy:
         raise EstimatorError(

@@ -42,14 +42,16 @@ def buckets_of(
 
     ``made``: bytes of gradients that each op makes; ``taken``: elements of weights that each op of the forward pass
     takes: the forward pass goes through the buckets from the last to the first. ``size``: bytes of each bucket; None:
-    as in PyTorch's DistributedDataParallel, whose first one is smaller. ``frozen``: as for :func:`units_of`; each
-    bucket has its share.
+    as in PyTorch's DistributedDataParallel, whose first one is smaller. ``frozen``: as for :func:`units_of`, where
+    weights travel too; each bucket has its share, and is the sooner full.
     """
     order = order_of(work)
     rows = order[made[order] > 0]
-    first, others = (FIRST_BUCKET_BYTES, bucket_bytes(float(made.sum()))) if size is None else (size, size)
+    beside = 0.0 if frozen is None else float(frozen.sum() / made.sum())
+    travels = made * (1.0 + beside)
+    first, others = (FIRST_BUCKET_BYTES, bucket_bytes(float(travels.sum()))) if size is None else (size, size)
     limit, full, filled = first, [], 0.0
-    for place, bytes_ in enumerate(made[rows]):
+    for place, bytes_ in enumerate(travels[rows]):
         filled += bytes_
         if filled >= limit or place == len(rows) - 1:
             full.append(place)
@@ -57,8 +59,7 @@ def buckets_of(
     ended = np.cumsum(made[rows])[full]
     used, last = _first_takers(taken, order, ended), rows[full]
     size_of = np.diff(ended, prepend=0.0)
-    frozen_of = (0.0 if frozen is None else frozen.sum()) * size_of / ended[-1]
-    return Buckets(size_of, last, used, order, _last_forward(work, order, last[0]), frozen_of)
+    return Buckets(size_of, last, used, order, _last_forward(work, order, last[0]), beside * size_of)
 
 
 def units_of(work: pd.DataFrame, made: Floats, frozen: Floats | None = None) -> Buckets:

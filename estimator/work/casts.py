@@ -208,7 +208,7 @@ def _sentences(casts: pd.DataFrame, uses: Sequence[Use], trains: bool, folded: b
     if uses and trains:
         sources = (
             ("shapes", "the dimensions of forward products and of biases' gradients"),
-            ("workload", "workload.yaml"),
+            ("workload", "the number of trained parameters"),
         )
         origin = " and ".join(name for source, name in sources if any(use.source == source for use in uses))
         elements = sum(use.elements for use in uses)

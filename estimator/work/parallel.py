@@ -86,7 +86,8 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int =
     size = None if elements is None else elements * width
     of_experts = has_attribute(work, EXPERTS_WEIGHTS)
     taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
-    frozen = width * float(workload.frozen_parameters or 0) * taken / max(float(taken.sum()), 1.0)
+    holders = taken if taken.any() else made
+    frozen = width * float(workload.frozen_parameters or 0) * holders / holders.sum()
     tables = [
         _exchange_among(
             name, _parts(work, (made * some * width / WIDEST, taken * takes, frozen * takes), size, split), work, split
@@ -111,9 +112,9 @@ def _parts(work: pd.DataFrame, weights: tuple[Floats, Floats, Floats], size: flo
     ``weights``: ``made``, ``taken`` and ``frozen`` of :func:`buckets_of`.
     """
     made, taken, frozen = weights
-    if split.gathers_weights and knows_blocks(work):
-        return units_of(work, made, frozen)
-    return buckets_of(work, made, taken, size, frozen)
+    if not split.gathers_weights:
+        return buckets_of(work, made, taken, size)
+    return units_of(work, made, frozen) if knows_blocks(work) else buckets_of(work, made, taken, size, frozen)
 
 
 def _exchange_among(name: str, buckets: Buckets, work: pd.DataFrame, split: Split) -> pd.DataFrame:

@@ -52,8 +52,6 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
         raise EstimatorError(f"{workload.name}: the parameters are not known; add parameters to its workload.yaml")
     if workload.parameters is None:
         notes.append(Note("parameters-counted", f"{count:,.0f} parameters are counted from the step's products"))
-    if workload.frozen_parameters:
-        notes.append(Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
     kept = kept_format(work, workload)
@@ -62,14 +60,17 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     frozen = taken * float(workload.frozen_parameters or 0)
     block = taken * largest_block(work, count, float(workload.frozen_parameters or 0))
     if not trains:
-        return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen, tuple(notes))
+        return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen=frozen, notes=tuple(notes))
+    if workload.frozen_parameters:
+        notes.append(Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
     if itemsize < ITEMSIZE[WIDE]:
         notes.append(Note("parameters-narrow", NARROW.format(format=kept)))
     slots, slot_notes = _slots(work, workload, count)
     copies = narrow if narrow < itemsize else 0.0
     gradients = count * itemsize
     parameters = gradients + count * copies
-    return Variables(parameters, slots * gradients, slots, gradients, block, frozen, (*notes, *slot_notes))
+    of_block, notes = taken * largest_block(work, count), [*notes, *slot_notes]
+    return Variables(parameters, slots * gradients, slots, gradients, block, of_block, frozen, tuple(notes))
 
 
 def kept_format(work: pd.DataFrame, workload: Workload) -> str:

@@ -181,7 +181,7 @@ def test_a_share_may_be_in_per_cent() -> None:
             "'interleave=2': interleave=2 gives each stage of a pipeline several runs of blocks; expected ",
         ),
         ("zero1,sequence", "sequence divides what tensor=N leaves whole; expected tensor=N of 2 or more with it"),
-        ("tensor=4,overlap", "overlap is of the tokens that sequence divides; expected sequence with it"),
+        ("tensor=4,overlap", "overlap sends the tokens that sequence divides; expected sequence with it"),
         ("ps,gradients=fp16", "gradients=fp16 with parameter-server: not supported, as servers send weights back"),
         (
             "ps,experts=8",

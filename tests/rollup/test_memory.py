@@ -130,15 +130,16 @@ def test_a_split_divides_its_parts_alone() -> None:
         ("data", "training", 4e9),  # PyTorch's buckets are copies of all gradients
         ("data", "inference", 0.0),
         ("parameter-server", "training", 0.0),
-        ("zero1", "training", 2 * 3e8),  # one block of gradients fills, one travels
-        ("zero2", "training", 2 * 3e8),
-        ("zero3", "training", 4 * 3e8),  # and as many of weights
+        ("zero1", "training", 2 * 1e8),  # one block of gradients fills, one travels
+        ("zero2", "training", 2 * 1e8),
+        ("zero3", "training", 2 * 1e8 + 2 * 3e8),  # and two of weights, some of which are not trained
         ("zero3", "inference", 2 * 3e8),
     ],
 )
 def test_buckets_hold_what_travels(exchanged: DataWord | None, mode: Mode, expected: float) -> None:
     workload = WORKLOAD.model_copy(update={"mode": mode})
-    variables = dataclasses.replace(VARIABLES, block=3e8, gradients=4e9 * (mode == "training"))
+    trains = mode == "training"
+    variables = dataclasses.replace(VARIABLES, block=3e8, block_gradients=1e8 * trains, gradients=4e9 * trains)
     found = memory.buckets(variables, workload, DeviceShare(exchanged=exchanged), PLAN)
     assert found[0] == expected
     assert (found[1:].min() < expected < found[1:].max()) == (exchanged in DIVIDED and expected > 0)

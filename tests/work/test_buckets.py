@@ -63,6 +63,17 @@ def test_the_backward_pass_begins_behind_the_forward_pass(work: pd.DataFrame) ->
     assert buckets_of(work, made, weights_taken(work)).last_forward == last
 
 
+def test_a_bucket_is_full_of_what_travels_trained_or_not(work: pd.DataFrame) -> None:
+    """Where all but a hundredth is not trained, there are as many buckets as where all is."""
+    made = 100 * gradient_bytes(work, Workload(name="t", parameters=4 * PRODUCTS))[0]
+    taken = weights_taken(work)
+    whole = buckets_of(work, made, taken)
+    part = buckets_of(work, made / 100, taken, frozen=0.99 * made.sum() * taken / taken.sum())
+    assert part.made.tolist() == whole.made.tolist()
+    assert len(part.bytes) > 1
+    assert part.bytes + part.frozen == pytest.approx(whole.bytes)
+
+
 def test_the_order_of_rows_is_that_of_the_step(work: pd.DataFrame) -> None:
     """A dump may list the backward pass first."""
     shuffled = pd.concat([work[work["phase"] == phase] for phase in ("backward", "forward", "optimizer")])

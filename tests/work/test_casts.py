@@ -98,7 +98,7 @@ def test_the_workload_file_tells_weights_beyond_those_of_products() -> None:
     others = casts.loc["cast of weights of 10 elements, fp32 to bf16"]
     assert others[["calls", "flop", "work_source"]].tolist() == [4, 40, "workload"]
     assert "104 elements" in told
-    assert told.endswith("from the dimensions of forward products and of biases' gradients and workload.yaml")
+    assert told.endswith("of forward products and of biases' gradients and the number of trained parameters")
 
 
 def test_there_are_no_more_weights_than_the_file_says_where_the_first_cast_is_kept() -> None:

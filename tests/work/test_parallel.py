@@ -143,6 +143,15 @@ def test_sharded_weights_are_gathered_for_each_pass() -> None:
     assert (found["needed"].dropna() > found["ready"].fillna(-1)[found["needed"].notna()]).all()
 
 
+def test_frozen_weights_are_gathered_of_ops_without_shapes_too() -> None:
+    work = count_work(make_ops(*({"op_type": "Mystery", "time_s": 1.0} for _ in range(30))), Workload(name="t")).work
+    workload = Workload(name="t", parameters=10**6, frozen_parameters=10**9)
+    found = exchange(work, workload, read_split("zero3")).messages
+    by_operator = found.groupby("operator")["bytes"].sum()
+    assert by_operator["reduce_scatter"] == pytest.approx(4e6)
+    assert 4.004e9 < by_operator["all_gather"] <= 2 * 4.004e9
+
+
 @pytest.mark.parametrize("precision", ["bf16", "fp8"])
 def test_divided_states_travel_in_the_format_in_which_products_are_stored(precision: str) -> None:
     work = layers(512, 512, 512)

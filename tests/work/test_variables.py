@@ -82,6 +82,7 @@ def test_weights_that_are_not_trained_have_no_states_and_no_second_copy(precisio
     assert found.frozen == 50_000 * itemsize
     assert (found.parameters, found.optimizer, found.gradients) == (alone.parameters, alone.optimizer, alone.gradients)
     assert [note.code for note in found.notes][:1] == ["weights-not-trained"]
+    assert not step_variables(EMPTY, adapted.model_copy(update={"mode": "inference"}), precision).notes
 
 
 def test_parameters_are_counted_from_products_or_asked_for() -> None:

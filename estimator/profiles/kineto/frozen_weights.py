@@ -2,6 +2,8 @@
 
 Autograd tracks no layer whose input and weights need no gradient. Where only the input needs one, the gradient of a
 product runs one product in place of two, and the forward pass need not keep the input (torch, derivatives.yaml, mm).
+What a frozen table yields may be made to need a gradient, so that checkpoints have one (PEFT,
+``enable_input_require_grads``); it ends there as that of a parameter does.
 """
 
 from __future__ import annotations
@@ -14,7 +16,17 @@ from estimator.core.types import Flags
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
 from estimator.profiles.kineto.autograd import handed_over
-from estimator.profiles.kineto.nesting import BACK, FORWARD, NO_OP, Nesting, are_calls, is_gradient, nearest
+from estimator.profiles.kineto.checkpoints import LEAST_DIMENSIONS
+from estimator.profiles.kineto.nesting import (
+    BACK,
+    FORWARD,
+    NO_OP,
+    Nesting,
+    are_around,
+    are_calls,
+    is_gradient,
+    nearest,
+)
 from estimator.profiles.kineto.trace import ABSENT, Trace
 
 WEIGHTS = {"mm": 1, "addmm": 2, "convolution": 1, "embedding": 0}  # the argument of each op that holds them
@@ -37,6 +49,21 @@ def frozen_products(trace: Trace, nest: Nesting, again: Flags) -> Flags:
         row = product_of.get(int(number[gradient]), NO_OP)
         flags[row] |= row != NO_OP and _is_of_input(calls[kind[row]], calls[kind[inside]])
     return flags
+
+
+def gradients_of_lookups(trace: Trace, nest: Nesting, tracked: Flags) -> Flags:
+    """The ends of gradients of what tables that autograd does not track yield: rows of a table, for each index."""
+    untracked = (nest.phase == FORWARD) & ~are_around(tracked, nest.parent)
+    calls = list(trace.calls)
+    found = {_looked_up(calls[kind]) for kind in np.unique(trace.ops["kind"][untracked]).tolist()} - {()}
+    return are_calls(trace, lambda call: any(size in found for size in handed_over(call)))
+
+
+def _looked_up(call: Call) -> tuple[int, ...]:
+    """The size of what an embedding yields, where it alone shows that it is no parameter's; () for other calls."""
+    sizes = [size for argument in read_sizes(call.dims)[:2] for size in argument]
+    is_lookup = base_name(call.name) == "embedding" and len(sizes) == 2 and len(sizes[1]) + 1 >= LEAST_DIMENSIONS
+    return (*sizes[1], sizes[0][-1]) if is_lookup and sizes[0] else ()
 
 
 def _lone_products(trace: Trace, nest: Nesting, again: Flags) -> Iterator[tuple[int, int]]:

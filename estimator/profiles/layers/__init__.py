@@ -32,14 +32,15 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         raise EstimatorError(f"expected one description of layers, found {len(dumps)} ({names}); name one of them")
     document = yaml_files.read_yaml(dumps[0].path)
     layers = yaml_files.check(Layers, document)
-    for what, count, stated in (
-        ("parameters", parameters.total(layers).count, workload.parameters),
-        ("frozen_parameters", parameters.frozen(layers), workload.frozen_parameters),
-    ):
+    counts = {
+        "trained": (parameters.total(layers).count, workload.parameters),
+        "frozen": (parameters.frozen(layers), workload.frozen_parameters),
+    }
+    for kind, (count, stated) in counts.items():
         if stated not in (None, count):
             raise EstimatorError(
-                f"{dumps[0].path}: the layers have {count} {what} and the workload.yaml beside them states {stated}; "
-                "mend one of them"
+                f"{dumps[0].path}: the layers have {count} {kind} parameters and the workload.yaml beside them states "
+                f"{stated}; mend one of them"
             )
     return profile_of(layers, workload)
 

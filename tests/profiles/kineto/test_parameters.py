@@ -38,6 +38,16 @@ def test_layers_that_autograd_does_not_track_are_not_trained(tmp_path: Path) -> 
     assert read(tmp_path, *moved).workload.frozen_parameters == 90 * 8 + 5 * 3 * 2 * 2 + 2 * 6
 
 
+@pytest.mark.parametrize(("indices", "trained"), [((2, 2), 8 * 2), ((4,), 8 * 2 + 4 * 8)])
+def test_what_a_frozen_table_yields_is_no_parameter(tmp_path: Path, indices: tuple[int, ...], trained: int) -> None:
+    """As PEFT has it, so that checkpoints have an input with a gradient: four vectors of 8 numbers, or a parameter."""
+    lookup: dict[str, Any] = {"Input Dims": [[90, 8], [*indices]], "Input type": ["float", "long"]}
+    table = event("aten::embedding", -30, 5, **lookup)
+    profile = read(tmp_path, table, ADAPTER, BASE, *backward(OF_INPUT), ends(110, *indices, 8))
+    assert profile.workload.parameters == trained
+    assert profile.workload.frozen_parameters == 90 * 8 + 2 * 6
+
+
 def narrow(each: Event) -> Event:
     types = ["c10::BFloat16" if name == "float" else name for name in each["args"].get("Input type", [])]
     return {**each, "args": {**each["args"], "Input type": types}}

@@ -11,6 +11,7 @@ from estimator.core.types import RunPlan
 from estimator.pipeline.group_memory import memory_of_group
 from estimator.profiles.layers.parameters import frozen, outside_blocks, tied, total
 from estimator.profiles.layers.shards import divided, heaviest_stage
+from estimator.rollup.memory import numbers
 from estimator.work import count_work
 from estimator.work.gradients import gradient_elements
 from estimator.work.parallel import exchange
@@ -124,6 +125,17 @@ def test_memory_holds_frozen_weights_once_and_no_states_of_them() -> None:
     assert adapted["optimizer"][0] == 8 * trained
     assert whole["optimizer"][0] == 8 * all_of
     assert adapted["activations"][0] < whole["activations"][0]
+
+
+def test_copies_that_share_states_hold_gradients_of_a_block_of_adapters() -> None:
+    """Two of them, of two bytes each."""
+    adapted, whole = (
+        memory_of_group(profile(**{**LLAMA, **given}), RunPlan("h100", draws=2), read_split("zero1"), 8).parts
+        for given in (RANK, {})
+    )
+    of_block = total(small(**LLAMA, **RANK)).count / 3
+    assert adapted["buckets"][0] == pytest.approx(2 * 2 * of_block * numbers().block.mid)
+    assert adapted["buckets"][0] < whole["buckets"][0] / 5
 
 
 def test_a_gathered_block_has_its_frozen_weights() -> None:
