@@ -30,6 +30,11 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     if len(dumps) > 1:
         names = ", ".join(str(dump.path) for dump in dumps)
         raise EstimatorError(f"expected one description of layers, found {len(dumps)} ({names}); name one of them")
+    if workload.mode != "training":
+        raise EstimatorError(
+            f"{dumps[0].path}: layers are those of a training, and the workload.yaml beside them states 'mode: "
+            f"{workload.mode}'; delete it, and ask for the forward pass with --mode inference, or 'mode' of a study"
+        )
     document = yaml_files.read_yaml(dumps[0].path)
     layers = yaml_files.check(Layers, document)
     counts = {

@@ -46,6 +46,13 @@ def test_another_parameter_count_is_refused(tmp_path: Path, key: str, counted: s
         read_profile(tmp_path)
 
 
+def test_layers_are_of_a_training(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "workload.yaml").write_text("name: mine\nmode: inference\n")
+    with pytest.raises(EstimatorError, match="states 'mode: inference'; delete it, and ask for the forward pass with"):
+        read_profile(tmp_path)
+
+
 def test_a_batch_may_be_asked_for(tmp_path: Path) -> None:
     assert read_profile(write(tmp_path), batch=9).workload.batch_size == 9
 
