@@ -16,6 +16,7 @@ from estimator.core.interval import draw
 from estimator.core.notes import Note
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, Profile, RunPlan, StepTime
+from estimator.core.units import plural
 
 Scaling = Literal["weak", "strong"]
 Spread = tuple[float, float, float]  # low, mid and high
@@ -121,8 +122,8 @@ def group_of(
     local_batch = batch if scaling == "weak" else _divided(batch, devices, copies)
     if local_batch % (micro_batch or 1):
         raise EstimatorError(
-            f"micro={micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} devices; "
-            "expected a divisor"
+            f"micro={micro_batch}: it does not divide the {local_batch} samples of a copy on {devices} "
+            f"{plural('device', devices)}; expected a divisor"
         )
     _check_rounds(local_batch // (micro_batch or local_batch), devices, split)
     return Group(devices, nodes, local_batch, local_batch * copies, model_devices, micro_batch, per_node)
