@@ -121,7 +121,7 @@ def scale(
         profile: as ``estimate`` takes it.
         system: a shipped name such as ``"dgx-a100"``, the path of a YAML file, or a SystemSpec.
         devices: numbers of devices; without any, powers of two and the whole machine.
-        nodes: of a machine of such nodes; None: as many as the system has.
+        nodes: number of nodes of this kind; None: as many as the system has.
         parallel: how the training is divided: ``"data"``, ``"zero1"``, ``"zero2"``, ``"zero3"`` or ``"fsdp"``,
             ``"parameter-server"``, with ``"micro=1"`` for micro-batches, ``"shard=8"`` for states that only some copies
             share, and ``"gradients=fp16"`` or ``"top=1%"`` for compressed gradients; models given as layers also take

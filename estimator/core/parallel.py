@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal, get_args
 
 from estimator.core.errors import EstimatorError, suggestion
@@ -36,7 +37,8 @@ MEANINGS: dict[DataWord, str] = {
     "zero3": "weights are divided too, and gathered for each pass (fsdp)",
     "parameter-server": "gradients go to servers that spread over the nodes, and weights come back",
 }
-DIVIDED = {  # parts of memory, of which each device keeps its share (Rajbhandari et al., ZeRO, 2020, figure 1)
+# parts of memory, of which each device keeps its share (Rajbhandari et al., ZeRO, 2020, figure 1)
+DIVIDED: dict[DataWord, tuple[str, ...]] = {
     "zero1": ("optimizer",), "zero2": ("optimizer", "gradients"), "zero3": ("optimizer", "gradients", "parameters"),
 }  # fmt: skip
 KEPT_GRADIENTS = "kept_gradients"  # what is not sent of them: a part of memory that is there where it is named
@@ -326,6 +328,8 @@ def _share(written: str) -> float | None:
 def _faults(split: Split) -> dict[str, bool]:
     """What does not go together, in words, and whether it is there."""
     sends_weights = split.data == "parameter-server"
+    alone = {"context": split.context > 1, "shard": split.shard is not None, "experts": split.experts > 1}
+    chosen = [name for name, is_there in alone.items() if is_there]  # each of which goes with none of the others
     return {
         f"{SEQUENCE} divides what tensor=N leaves whole; expected tensor=N of 2 or more with it": (
             split.sequence and split.tensor == 1
@@ -343,13 +347,9 @@ def _faults(split: Split) -> dict[str, bool]:
         "zero2 or zero3": split.experts > 1 and sends_weights,
         f"shard={split.shard} with {split.data}: not supported, as it is of what zero1, zero2 or zero3 divide; "
         "expected one of them": split.shard is not None and not split.divides_update,
-        f"shard={split.shard} with experts={split.experts}: not supported; expected one of them": (
-            split.shard is not None and split.experts > 1
-        ),
-        f"context={split.context} with experts={split.experts}: not supported; expected one of them": (
-            split.context > 1 and split.experts > 1
-        ),
-        f"context={split.context} with shard={split.shard}: not supported; expected one of them": (
-            split.context > 1 and split.shard is not None
-        ),
+        **{
+            f"{first}={getattr(split, first)} with {second}={getattr(split, second)}: not supported; expected one of "
+            "them": True
+            for first, second in combinations(chosen, 2)
+        },
     }

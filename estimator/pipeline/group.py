@@ -26,7 +26,7 @@ from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
-from estimator.rollup.limits import step_limits
+from estimator.rollup.limits import step_floor
 from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.rollup.micro_batches import micro_batch_note
 from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
@@ -82,7 +82,7 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
         step=together.step,
         kernels_s=estimated.kernels_s * of_one,
         matrix_step_s=estimated.matrix_step_s * of_one,
-        floor_s=floor_of_group(predicted, alone.step, group, split),
+        floor_s=floor_of_group(predicted, group, split),
         ceiling_s=max(group.micro_batches * estimated.ceiling_s, float(bounds(together.step.total)[2])),
         power_w=power_w,
         notes=notes,
@@ -91,15 +91,10 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     )
 
 
-def floor_of_group(predicted: PredictedStep, one: StepTime, group: Group, split: Split) -> float:
-    """The least time that each device of a group takes for both passes of a step, by its rates [s].
-
-    ``one``: the step of one device by itself, with one micro-batch.
-    """
-    passes = without_exchange(predicted.prediction)
-    passes = dataclasses.replace(passes, floor_s=np.where(updates(predicted.work.work), 0.0, passes.floor_s))
-    floor_s, _ = step_limits(passes, predicted.timeline, predicted.scenario, one.total)
-    return floor_s * group.micro_batches / split.pipeline
+def floor_of_group(predicted: PredictedStep, group: Group, split: Split) -> float:
+    """The least time that each device of a group takes for both passes of a step, by its rates [s]."""
+    passes_s = np.where(updates(predicted.work.work), 0.0, without_exchange(predicted.prediction).floor_s)
+    return step_floor(passes_s, predicted.timeline) * group.micro_batches / split.pipeline
 
 
 @contextmanager

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 
 from estimator.core.notes import Note
-from estimator.core.parallel import DataWord, DeviceShare, Split
+from estimator.core.parallel import DIVIDED, DataWord, DeviceShare, Split
 from estimator.core.types import MemoryUse, Profile, RunPlan
 from estimator.pipeline.memory import Part, memory_of_parts
 from estimator.profiles.layers.shards import OF_PIPELINES, divided, experts_share
 from estimator.rollup.micro_batches import micro_batch_note, with_micro_batch
 from estimator.rollup.scaling import Group, group_of
 
-LEVELS: tuple[DataWord, ...] = ("data", "zero1", "zero2", "zero3")  # each of which divides more than the one before
+LEVELS: tuple[DataWord, ...] = ("data", *DIVIDED)  # each of which divides more than the one before
 
 
 def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int) -> MemoryUse:
@@ -38,8 +38,9 @@ def with_fitting_micro_batch(profile: Profile, plan: RunPlan, group: Group, spli
 
 
 def fitting_split(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Split | None:
-    """The first split that has room of those whose copies share more of the states of training, then of those that
-    compute one sample at once; None where none has.
+    """The first split that fits: copies share more and more of the states, and then also compute one sample at once.
+
+    None where none fits.
     """
     words = () if split.data not in LEVELS or split.top else LEVELS[LEVELS.index(split.data) + 1 :]
     wider = [dataclasses.replace(split, data=word) for word in words if split.pipeline == 1 or word in OF_PIPELINES]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from estimator.core.errors import EstimatorError
@@ -90,21 +91,17 @@ def largest_use(held: Sequence[Held], shares: Sequence[DeviceShare]) -> MemoryUs
     return dataclasses.replace(most, largest_batch=min(batches, default=None), notes=(*most.notes, note))
 
 
-def held_by_stages(
-    stages: Sequence[Profile], ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget
-) -> list[Held] | None:
+def held_by_stages(stages: Sequence[Profile], plan: RunPlan, whole: Callable[[], Held]) -> list[Held] | None:
     """What a step holds, or each of several stages of it; None where nothing tells the parameters.
 
     Args:
         stages: of the step; one, where no pipeline divides it.
-        ran: the pass of the profile that runs.
         plan: of the run.
-        device: of the plan's target.
-        work: of the whole step.
+        whole: what the whole step holds, where it is one stage.
     """
     try:
         if len(stages) == 1:
-            return [held_by_step(ran, plan, device, work)]
+            return [whole()]
         return [held_by_profile(stage, plan) for stage in stages]
     except EstimatorError:
         return None
@@ -130,7 +127,14 @@ def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
 
 
 def held_by_step(ran: Profile, plan: RunPlan, device: DeviceSpec, work: WorkOnTarget) -> Held:
-    """What a step at the plan's batch holds. Raises EstimatorError where nothing tells the parameters."""
+    """What a step at the plan's batch holds. Raises EstimatorError where nothing tells the parameters.
+
+    Args:
+        ran: the pass of the profile that runs.
+        plan: of the run.
+        device: of the plan's target.
+        work: of the whole step.
+    """
     batch = plan.batch or ran.workload.batch_size
     workload = ran.workload.model_copy(update={"batch_size": batch})
     variables = step_variables(work.held, workload, work.precision)
@@ -156,9 +160,9 @@ def check_memory(
 
     Args:
         parts: what the device may run: the whole step, or one of several stages of it.
-        ran, plan, device, work: as for :func:`held_by_stages`.
+        ran, plan, device, work: as for :func:`held_by_step`.
     """
-    held = held_by_stages([stage for stage, _ in parts], ran, plan, device, work)
+    held = held_by_stages([stage for stage, _ in parts], plan, partial(held_by_step, ran, plan, device, work))
     if held is None:
         text = "nothing tells the parameters: whether the step fits memory is not checked"
         return None, (Note("memory-unchecked", text),)

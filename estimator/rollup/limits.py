@@ -19,10 +19,14 @@ def step_limits(
     at its ceiling, then all that the host does and waits for, at its slowest pace; where the intervals of many parts do
     not add up to that of the step, it is the step's high end.
     """
-    events = timeline.events
-    floor_s, ceiling_s = (timeline.durations_s(of_op) for of_op in (prediction.floor_s, prediction.ceiling_s))
-    longest_lane = max((float(floor_s[events.lane == lane].sum()) for lane in np.unique(events.lane)), default=0.0)
+    events, ceiling_s = timeline.events, timeline.durations_s(prediction.ceiling_s)
     slowest, pace = (float(bounds(np.atleast_1d(of))[2]) for of in (scenario.kernels, scenario.pace))
     host_s = pace * (host_time(events, timeline.host_step_s) + float(events.lag.sum())) + float(events.delay.sum())
     in_turn_s = (slowest * float(ceiling_s.sum()) + host_s) * timeline.scale
-    return longest_lane * timeline.scale, max(in_turn_s, float(bounds(total)[2]))
+    return step_floor(prediction.floor_s, timeline), max(in_turn_s, float(bounds(total)[2]))
+
+
+def step_floor(floor_s: Floats, timeline: StepTimeline) -> float:
+    """The longest lane of a step whose ops take these least times [s]."""
+    lanes, of_events = timeline.events.lane, timeline.durations_s(floor_s)
+    return max((float(of_events[lanes == lane].sum()) for lane in np.unique(lanes)), default=0.0) * timeline.scale

@@ -19,7 +19,7 @@ from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements, system_warnings
 from estimator.pipeline.group import OneDevice, assumed_links, floor_of_group, one_device, steps_of_groups
 from estimator.pipeline.group_memory import shares_of, stages_of
-from estimator.pipeline.memory import Held, held_by_stages, largest_use
+from estimator.pipeline.memory import Held, held_by_stages, held_by_step, largest_use
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles.layers.shards import divided
@@ -137,8 +137,7 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
     """The steps of one split as a document."""
     first, split, timed, predicted = scaled.first, scaled.split, scaled.timed, scaled.predicted
     changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
-    alone = {group: scaled.alone[group.at_once] for group in timed.groups}
-    floors_s = {group: floor_of_group(one.predicted, one.device.step, group, split) for group, one in alone.items()}
+    floors_s = {group: floor_of_group(scaled.alone[group.at_once].predicted, group, split) for group in timed.groups}
     notes = ranked((*_notes(scaled.system, first, scaled.steps), *micro_batch_note(scaled.groups, split)))
     return {
         "workload": first.profile.workload.name,
@@ -220,8 +219,11 @@ class _Alone:
     @cached_property
     def held(self) -> list[Held] | None:
         """What the step holds, or each end of its pipeline; None where nothing tells the parameters."""
-        stages, step = stages_of(self.profile, self.split), self.predicted
-        return held_by_stages(stages, step.profile, step.plan, step.target.device, step.work)
+        return held_by_stages(stages_of(self.profile, self.split), self.plan, self._held_by_step)
+
+    def _held_by_step(self) -> Held:
+        step = self.predicted
+        return held_by_step(step.profile, step.plan, step.target.device, step.work)
 
     def memory(self, split: Split, group: Group) -> MemoryUse | None:
         """What the fullest device of a group holds with its share of the parts that devices divide."""
@@ -248,7 +250,7 @@ class _EachAlone:
         return self._known[key]
 
     def fits(self, split: Split, group: Group) -> bool:
-        """Whether a device of a group has room for its share; so it is taken to where nothing tells."""
+        """Whether a device of a group has room for its share; True where nothing tells."""
         use = self.of(split, group.at_once).memory(split, group)
         return use is None or use.fits is not False
 

@@ -27,7 +27,7 @@ class Buckets:
     used: Integers
     order: Integers
     last_forward: int | None
-    frozen: Floats  # bytes of weights beside them that are not trained
+    frozen: Floats  # bytes of weights that travel with them and are not trained
 
     def neighbour(self, op: int, distance: int) -> int | None:
         """The op that runs so many places later (or earlier, below 0); None before the first one."""
@@ -47,8 +47,8 @@ def buckets_of(
     """
     order = order_of(work)
     rows = order[made[order] > 0]
-    beside = 0.0 if frozen is None else float(frozen.sum() / made.sum())
-    travels = made * (1.0 + beside)
+    ratio = 0.0 if frozen is None else float(frozen.sum() / made.sum())  # of frozen to trained weights
+    travels = made * (1.0 + ratio)
     first, others = (FIRST_BUCKET_BYTES, bucket_bytes(float(travels.sum()))) if size is None else (size, size)
     limit, full, filled = first, [], 0.0
     for place, bytes_ in enumerate(travels[rows]):
@@ -59,7 +59,7 @@ def buckets_of(
     ended = np.cumsum(made[rows])[full]
     used, last = _first_takers(taken, order, ended), rows[full]
     size_of = np.diff(ended, prepend=0.0)
-    return Buckets(size_of, last, used, order, _last_forward(work, order, last[0]), beside * size_of)
+    return Buckets(size_of, last, used, order, _last_forward(work, order, last[0]), ratio * size_of)
 
 
 def units_of(work: pd.DataFrame, made: Floats, frozen: Floats | None = None) -> Buckets:

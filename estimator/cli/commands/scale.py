@@ -37,7 +37,7 @@ Example: estimator scale vgg16 --system summit --devices 6 96 --batch 32 --paral
 """
 SYSTEM_HELP = "The machine: a shipped system or a path to YAML."
 DEVICES_HELP = "Numbers of devices, such as 1 8 64.  [default: powers of two and the whole machine]"
-NODES_HELP = "Nodes of a machine of such nodes.  [default: as many as the system has]"
+NODES_HELP = "Number of nodes of this kind, more or fewer than the system has.  [default: as many as the system has]"
 BATCH_HELP = (
     "Samples in a step: for weak scaling of one device, or of one copy of a divided model; for strong scaling of all "
     "devices.  [default: as profiled]"

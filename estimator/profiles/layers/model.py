@@ -78,8 +78,8 @@ class Layers(File):
     experts: Few = 1  #: feed-forward layers of a block, of which each token takes some
     experts_per_token: Few = 1  #: that each token takes
     dropout: Share = 0.1  #: share that is dropped; 0 leaves the ops out
-    lora_rank: Width | None = None  #: of the adapters that alone are trained (LoRA); all weights are where missing
-    lora_layers: Literal["attention", "all"] | None = None  #: with adapters: attention's products, or all of a block
+    lora_rank: Width | None = None  #: rank of the adapters that train in place of the weights (LoRA)
+    lora_layers: Literal["attention", "all"] | None = None  #: which products have them; attention's where missing
     attention: Literal["fused", "unfused"] = "fused"  #: fused, as FlashAttention, or op by op
     #: fused: from the logits in their own format, in one kernel each way, as flash-attn and Liger do; else in fp32
     loss: Literal["fused", "unfused"] = "unfused"

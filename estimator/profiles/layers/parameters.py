@@ -29,8 +29,10 @@ def of_block(layers: Layers, expert_parts: int = 1) -> Parameters:
 
 
 def outside_blocks(layers: Layers, end: End | None = None) -> Parameters:
-    """Trained ones of embeddings, last norm and head; of embeddings alone in the first stage of a pipeline, of the
-    others in the last, which has a copy of a table of tokens that its product uses too. None beside adapters.
+    """Trained ones of embeddings, last norm and head; none where adapters are trained.
+
+    ``end``: of embeddings alone in the first stage of a pipeline; of the others in the last, which has a copy of a
+    table of tokens that its product uses too.
     """
     return Parameters(0, 0) if layers.adapted else _all_outside(layers, end)
 

@@ -49,7 +49,7 @@ from estimator.core.parallel import (
 )
 from estimator.core.types import Profile
 from estimator.profiles.layers import parameters
-from estimator.profiles.layers.model import AGAIN, Layers, LayersProfile
+from estimator.profiles.layers.model import AGAIN, FEED_FORWARD_PRODUCTS, Layers, LayersProfile
 
 OF_PIPELINES = ("data", "zero1", "zero2")
 FIRST, SECOND = ("attention/query_key_value", "feed_forward/up"), ("attention/output", "feed_forward/down")
@@ -167,7 +167,8 @@ def check_stages(split: Split, layers: Layers) -> None:
         )
     if split.pipeline > 1 and split.data not in OF_PIPELINES:
         raise EstimatorError(
-            f"{split.data} with pipeline={split.pipeline}: not supported; expected data, zero1 or zero2"
+            f"{split.data} with pipeline={split.pipeline}: not supported; expected "
+            f"{', '.join(OF_PIPELINES[:-1])} or {OF_PIPELINES[-1]}"
         )
 
 
@@ -249,17 +250,21 @@ def _marks(layers: Layers, ops: pd.DataFrame, split: Split) -> list[Mark]:
     return [mark for marks, devices in parts if devices > 1 for mark in marks]
 
 
-_PRODUCTS = ("feed_forward/up", "feed_forward/gated", "feed_forward/down")
-_INSIDE = (*_PRODUCTS, "feed_forward/activation", "feed_forward/gate")
+def _gradients(products: Iterable[str]) -> tuple[str, ...]:
+    """The ops of the gradients of what these products take."""
+    return tuple(f"{name}/grad_a" for name in products)
+
+
+_INSIDE = (*FEED_FORWARD_PRODUCTS, "feed_forward/activation", "feed_forward/gate")
 _EXPERTS: Marks = [
     (EXCHANGED, ("feed_forward/to_experts", "feed_forward/down", "feed_forward/from_experts/grad")),
     (EXCHANGED_BEFORE, ("feed_forward/to_experts/grad",)),
     (EXPERTS_LOAD, tuple(f"{name}{end}" for name in _INSIDE for end in ("", "/grad", "/grad_a", "/grad_b"))),
-    (EXPERTS_WEIGHTS, tuple(f"{name}/grad_b" for name in _PRODUCTS)),
+    (EXPERTS_WEIGHTS, tuple(f"{name}/grad_b" for name in FEED_FORWARD_PRODUCTS)),
 ]
 _ATTENTION = "attention/core/flash"
 _CONTEXT: Marks = [(AROUND, (_ATTENTION, f"{_ATTENTION}/grad")), (AROUND_GRADIENTS, (f"{_ATTENTION}/grad",))]
-_MARKS: Marks = [(SUMMED, (*SECOND, *(f"{name}/grad_a" for name in FIRST), TOKENS, f"{LOGITS}/grad_a"))]
+_MARKS: Marks = [(SUMMED, (*SECOND, *_gradients((*FIRST, LOGITS)), TOKENS))]
 
 
 def _marks_of_sequence(layers: Layers, ops: pd.DataFrame, split: Split) -> Marks:
@@ -277,11 +282,6 @@ def _marks_of_sequence(layers: Layers, ops: pd.DataFrame, split: Split) -> Marks
         (GATHERED_BESIDE, _gradients(gated.get(name, name) for name in trained)),
         (SUMMED, () if logits else _gradients([LOGITS])),
     ]
-
-
-def _gradients(products: Iterable[str]) -> tuple[str, ...]:
-    """The ops of the gradients of what these products take."""
-    return tuple(f"{name}/grad_a" for name in products)
 
 
 def _marked(ops: pd.DataFrame, marks: Marks) -> pd.Series:

@@ -124,7 +124,7 @@ def ops_of(layers: Layers, split: Split = WHOLE, end: End | None = None) -> pd.D
         if nodes is earliest[block]:
             made[block] = _cast_gradients(rows, block, made[block])
     for block in sorted(made, key=lambda number: -1 if number is None else number):
-        if made[block] or not layers.adapted:
+        if made[block]:
             _update(rows, block, made[block])
     return OPS.conform(pd.DataFrame(rows.columns).assign(time_s=0.0), "layers")
 

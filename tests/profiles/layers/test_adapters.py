@@ -1,4 +1,4 @@
-"""Adapters (LoRA): narrow products beside frozen ones, which have no gradients, no update, and nothing to exchange."""
+"""Adapters (LoRA): narrow products next to frozen ones, which have no gradients, no update, and nothing to exchange."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def work_of(**given: object) -> pd.DataFrame:
 
 
 def test_llama_2_of_70_billion_has_44_6_million_adapted() -> None:
-    """80 blocks of rank 16, beside projections of 8192 by 10240 and by 8192 (Touvron et al., Llama 2, 2023)."""
+    """80 blocks of rank 16 at projections of 8192 by 10240 and by 8192 (Touvron et al., Llama 2, 2023)."""
     given = {"kind": "llama", "blocks": 80, "hidden_size": 8192, "heads": 64, "key_value_heads": 8}
     layers = small(**given, feed_forward_size=28672, vocabulary=32000, lora_rank=16)
     assert total(layers).count == 80 * 16 * (8192 + 10240 + 8192 + 8192)
