@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -14,16 +13,16 @@ from estimator.core.interval import bounds
 from estimator.core.notes import Note, ranked
 from estimator.core.parallel import Split
 from estimator.core.schema import COPIES
-from estimator.core.types import Estimate, Floats, Prediction, Profile, RunPlan, StepTime, Workload
-from estimator.model import SourceRun, TargetDevice, peak_times, predict
-from estimator.model.coefficients import shipped
+from estimator.core.types import Estimate, Floats, Profile, RunPlan, StepTime, Workload
+from estimator.model import SourceRun, TargetDevice, predict
 from estimator.model.links import link_note, network_notes
-from estimator.pipeline.group_memory import fitting_split, parts_of, with_fitting_micro_batch
+from estimator.pipeline.alone import EachAlone
+from estimator.pipeline.group_memory import fitting_split
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
-from estimator.pipeline.step import PredictedStep, estimate_predicted, predict_step
-from estimator.profiles.layers.shards import divided
-from estimator.rollup import power, step
+from estimator.pipeline.stages import parts_of
+from estimator.pipeline.step import PredictedStep, estimate_predicted
+from estimator.rollup import power
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.limits import step_floor
@@ -37,26 +36,6 @@ from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work,
 from estimator.work.weights import updates
 
 
-@dataclass(frozen=True)
-class OneDevice:
-    """A device that trains by itself: its step, its mean power in it and its power without work [W], where known."""
-
-    step: StepTime
-    power_w: Floats | None = None
-    idle_w: float | None = None
-
-
-def one_device(predicted: PredictedStep) -> OneDevice:
-    """A device by itself, without the messages that its profile recorded."""
-    device, plan, coefficients = predicted.target.device, predicted.plan, shipped().power
-    alone, replayed = _replay_alone(predicted)
-    if device.power_limit is None:
-        return OneDevice(replayed.step)
-    power_w = power.step_power(alone, replayed, peak_times(alone.ops, device), device, coefficients, plan)
-    idle_w = float(power.idle_power(device.power_limit.value, power.gddr_bytes(device), coefficients))
-    return OneDevice(replayed.step, power_w, idle_w)
-
-
 def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Estimate:
     """The estimate of a training on several devices: of each of them, its step with all messages and waits.
 
@@ -65,10 +44,10 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
 
     Raises EstimatorError as :func:`estimate` and :func:`step_of_group` do.
     """
-    group = with_fitting_micro_batch(profile, plan, group, split)
-    part = divided(profile, split)
-    predicted = predict_step(part, dataclasses.replace(plan, batch=group.at_once))
-    alone = one_device(predicted)
+    each_alone = EachAlone(profile, plan)
+    group = each_alone.with_micro_batch(group, split)
+    of_one = each_alone.of(split, group.at_once)
+    part, predicted, alone = of_one.profile, of_one.predicted, of_one.device
     together = step_of_group(predicted, alone.step, group, split)
     with _advised(profile, plan, group, split):
         estimated = estimate_predicted(part, predicted, parts_of(part, split, group))
@@ -76,12 +55,12 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
     notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
-    of_one = own_s / alone.step.total
+    own_share = own_s / alone.step.total
     return dataclasses.replace(
         estimated,
         step=together.step,
-        kernels_s=estimated.kernels_s * of_one,
-        matrix_step_s=estimated.matrix_step_s * of_one,
+        kernels_s=estimated.kernels_s * own_share,
+        matrix_step_s=estimated.matrix_step_s * own_share,
         floor_s=floor_of_group(predicted, group, split),
         ceiling_s=max(group.micro_batches * estimated.ceiling_s, float(bounds(together.step.total)[2])),
         power_w=power_w,
@@ -130,17 +109,6 @@ def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:
         yield from link_note(device)
     if group.devices > joined:
         yield from network_notes(device)
-
-
-def step_of_one(predicted: PredictedStep) -> StepTime:
-    """The step of one device by itself."""
-    return _replay_alone(predicted)[1].step
-
-
-def _replay_alone(predicted: PredictedStep) -> tuple[Prediction, step.ReplayedStep]:
-    """The ops of a device by itself, without messages, and their replay."""
-    alone = without_exchange(predicted.prediction)
-    return alone, step.replay_step(alone, predicted.timeline, predicted.scenario)
 
 
 def step_of_group(

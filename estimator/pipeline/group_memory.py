@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 from estimator.core.notes import Note
-from estimator.core.parallel import DIVIDED, DataWord, DeviceShare, Split
+from estimator.core.parallel import DIVIDED, DataWord, Split
 from estimator.core.types import MemoryUse, Profile, RunPlan
-from estimator.pipeline.memory import Part, memory_of_parts
-from estimator.profiles.layers.shards import OF_PIPELINES, divided, experts_share
-from estimator.rollup.micro_batches import micro_batch_note, with_micro_batch
+from estimator.pipeline.alone import EachAlone
+from estimator.pipeline.memory import memory_of_parts
+from estimator.pipeline.stages import parts_of
+from estimator.profiles.layers.shards import OF_PIPELINES, divided
+from estimator.rollup.micro_batches import micro_batch_note
 from estimator.rollup.scaling import Group, group_of
 
 LEVELS: tuple[DataWord, ...] = ("data", *DIVIDED)  # each of which divides more than the one before
@@ -22,7 +24,7 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     devices.
     """
     batch = plan.batch or profile.workload.batch_size
-    group = with_fitting_micro_batch(profile, plan, group_of(devices, devices, "weak", batch, split), split)
+    group = EachAlone(profile, plan).with_micro_batch(group_of(devices, devices, "weak", batch, split), split)
     use = _memory_of_each(profile, plan, group, split)
     if split.leaves_micro_batch:  # a larger batch has more micro-batches
         use = dataclasses.replace(use, largest_batch=None)
@@ -30,11 +32,6 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
         return use
     note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
     return dataclasses.replace(use, notes=(*use.notes, note, *micro_batch_note([group], split)))
-
-
-def with_fitting_micro_batch(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Group:
-    """A group whose stages compute as many samples at once as is of use and fits, where the split leaves that open."""
-    return with_micro_batch(group, split, lambda each: _memory_of_each(profile, plan, each, split).fits is not False)
 
 
 def fitting_split(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Split | None:
@@ -55,18 +52,3 @@ def _memory_of_each(profile: Profile, plan: RunPlan, group: Group, split: Split)
     """What each device of a group must hold. Raises EstimatorError as :func:`memory_of_group` does."""
     at_once = dataclasses.replace(plan, batch=group.micro_batch or plan.batch)
     return memory_of_parts(parts_of(divided(profile, split), split, group), at_once)
-
-
-def parts_of(part: Profile, split: Split, group: Group) -> list[Part]:
-    """The parts of a step of which each device runs one, and its share; ``part``: as of :func:`divided`."""
-    return list(zip(stages_of(part, split), shares_of(part, split, group), strict=True))
-
-
-def stages_of(part: Profile, split: Split) -> list[Profile]:
-    """The ends of a pipeline; the part itself where there is none."""
-    return [part if end is None else divided(part, split, end) for end in split.ends]
-
-
-def shares_of(part: Profile, split: Split, group: Group) -> list[DeviceShare]:
-    """What a device of each of :func:`stages_of` holds."""
-    return [split.share(group.devices, group.micro_batches, experts_share(part, split, end), end) for end in split.ends]

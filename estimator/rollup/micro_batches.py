@@ -12,32 +12,50 @@ from estimator.core.parallel import Split
 from estimator.rollup.pipeline_parallel import bubble_share
 from estimator.rollup.scaling import Group
 
-MOST_IDLE = 0.1  # of a step, for stages of a pipeline, where the batch allows; assumed
-MUCH_IDLE = 0.2  # a note says what shortens it
+MUCH_IDLE = 0.2  # of a step, for stages of a pipeline: a note says what shortens it
 
 
 def micro_batch_sizes(batch: int, stages: int, runs: int = 1) -> list[int]:
-    """Samples of a micro-batch with which the stages of a pipeline idle for at most a tenth of a step, largest first.
+    """Samples of a micro-batch that divide a batch, largest first; the least is 1.
 
-    The least of them is 1, whatever the stages do then. Stages of several ``runs`` of blocks take whole rounds of
-    micro-batches.
+    Stages of several ``runs`` of blocks take whole rounds of micro-batches.
     """
     small = [size for size in range(1, math.isqrt(batch) + 1) if batch % size == 0]
     counts = {size: batch // size for size in sorted({*small, *(batch // size for size in small)}, reverse=True)}
-    whole = {size: count for size, count in counts.items() if runs == 1 or count % stages == 0}
-    return [size for size, count in whole.items() if size == 1 or bubble_share(stages, count, runs) <= MOST_IDLE]
+    return [size for size, count in counts.items() if size == 1 or runs == 1 or count % stages == 0]
 
 
-def with_micro_batch(group: Group, split: Split, fits: Callable[[Group], bool]) -> Group:
-    """A group whose stages compute as many samples at once as :func:`micro_batch_sizes` allows and as fit the memory.
+def with_micro_batch(
+    group: Group, split: Split, fits: Callable[[Group], bool], passes_s: Callable[[Group], float]
+) -> Group:
+    """A group whose stages compute as many samples at once as takes the least time, of those that fit the memory.
 
+    A step of m micro-batches of which each takes t takes m · t / (1 - b), with the bubble b of
+    :func:`bubble_share`; t is a straight line through that of one sample and that of the most samples that fit.
     Where nothing fits it is one sample. A split that names the size keeps it. Fewer samples never need more memory.
+
+    Args:
+        group: the devices.
+        split: how they share the training.
+        fits: whether a group of this micro-batch fits.
+        passes_s: both passes of a group's micro-batch [s].
     """
     if not split.leaves_micro_batch or group.local_batch is None:
         return group
     sizes = micro_batch_sizes(group.local_batch, split.pipeline, split.interleave)
     groups = [replace(group, micro_batch=size) for size in sizes]
-    return groups[bisect_left(groups[:-1], True, key=fits)]
+    fitting = groups[bisect_left(groups[:-1], True, key=fits) :]
+    if len(fitting) == 1:
+        return fitting[0]
+    most, one = fitting[0], fitting[-1]
+    one_s = passes_s(one)
+    of_another_s = (passes_s(most) - one_s) / ((most.micro_batch or 1) - 1)
+
+    def step_s(each: Group) -> float:
+        micro_s = one_s + of_another_s * ((each.micro_batch or 1) - 1)
+        return each.micro_batches * micro_s / (1.0 - bubble_share(split.pipeline, each.micro_batches, split.interleave))
+
+    return min(fitting, key=step_s)
 
 
 def micro_batch_note(groups: Sequence[Group], split: Split) -> Iterator[Note]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,13 @@ from estimator.core.notes import Note, ranked, sentences, with_code
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements, system_warnings
-from estimator.pipeline.group import OneDevice, assumed_links, floor_of_group, one_device, steps_of_groups
-from estimator.pipeline.group_memory import shares_of, stages_of
-from estimator.pipeline.memory import Held, held_by_stages, held_by_step, largest_use
+from estimator.pipeline.alone import Alone, EachAlone
+from estimator.pipeline.group import assumed_links, floor_of_group, steps_of_groups
 from estimator.pipeline.recorded_group import recorded_messages
-from estimator.pipeline.step import PredictedStep, predict_step
-from estimator.profiles.layers.shards import divided
+from estimator.pipeline.step import PredictedStep
 from estimator.reports import documents
 from estimator.rollup import power
-from estimator.rollup.micro_batches import micro_batch_note, with_micro_batch
+from estimator.rollup.micro_batches import micro_batch_note
 from estimator.rollup.scaling import Group, GroupStep, Scaling, efficiency, group_of, refuse_fewer, spreads_of
 from estimator.studies.timed_steps import (
     TimedSteps,
@@ -73,7 +71,7 @@ def scale(
             f"({' and '.join(map(str, splits))}); give one of them"
         )
     limit = power.listed_limit(system)
-    alone = _EachAlone(profile, replace(plan, target=system.device, network=system.network, power_limit=limit))
+    alone = EachAlone(profile, replace(plan, target=system.device, network=system.network, power_limit=limit))
     scaled = [_scale_split(alone, system, devices, split, scaling, timed_steps) for split in splits]
     return _joined([_document(each) for each in scaled])
 
@@ -102,7 +100,7 @@ class _Scaled:
     whole_s: Floats  # step of one device with its batch and the whole model, or of those ranks
     groups: Sequence[Group]
     timed: TimedSteps
-    alone: Mapping[int | None, _Alone]  # by the samples that a copy computes at once
+    alone: Mapping[int | None, Alone]  # by the samples that a copy computes at once
     predicted: Mapping[Group, GroupStep]
     steps: Mapping[Group, GroupStep]
 
@@ -113,7 +111,7 @@ class _Scaled:
 
 
 def _scale_split(
-    each_alone: _EachAlone, system: SystemSpec, devices: Sequence[int], split: Split, scaling: Scaling,
+    each_alone: EachAlone, system: SystemSpec, devices: Sequence[int], split: Split, scaling: Scaling,
     timed_steps: str | Path | None,
 ) -> _Scaled:  # fmt: skip
     """The steps of one split. Raises EstimatorError as :func:`scale` does."""
@@ -200,67 +198,12 @@ def _given(
     return corrected, samples_s[whole]
 
 
-@dataclass(frozen=True)
-class _Alone:
-    """A device with one local batch: everything that does not depend on the number of devices."""
-
-    profile: Profile
-    plan: RunPlan
-    split: Split  # of the model; the whole one where copies alone share the training
-
-    @cached_property
-    def predicted(self) -> PredictedStep:
-        return predict_step(self.profile, self.plan)
-
-    @cached_property
-    def device(self) -> OneDevice:
-        return one_device(self.predicted)
-
-    @cached_property
-    def held(self) -> list[Held] | None:
-        """What the step holds, or each end of its pipeline; None where nothing tells the parameters."""
-        return held_by_stages(stages_of(self.profile, self.split), self.plan, self._held_by_step)
-
-    def _held_by_step(self) -> Held:
-        step = self.predicted
-        return held_by_step(step.profile, step.plan, step.target.device, step.work)
-
-    def memory(self, split: Split, group: Group) -> MemoryUse | None:
-        """What the fullest device of a group holds with its share of the parts that devices divide."""
-        return None if self.held is None else largest_use(self.held, shares_of(self.profile, split, group))
+def _grouped(each_alone: EachAlone, devices: int, *, split: Split, **how: Any) -> Group:
+    """So many devices, as :func:`group_of` has them, whose stages compute as many samples at once as is fastest."""
+    return each_alone.with_micro_batch(group_of(devices, split=split, **how), split)
 
 
-class _EachAlone:
-    """A device by itself, predicted once for each local batch and each split that divides the model."""
-
-    def __init__(self, profile: Profile, plan: RunPlan) -> None:
-        self.profile, self.plan = profile, plan
-        self._known: dict[tuple[Split, int | None], _Alone] = {}
-
-    def of(self, split: Split, batch: int | None) -> _Alone:
-        """A device of this split; splits that leave it the whole model share one.
-
-        Raises EstimatorError where the model cannot be divided so.
-        """
-        of_model = split if split.least_devices > 1 else WHOLE
-        key = (of_model, batch)
-        if key not in self._known:
-            plan = replace(self.plan, batch=batch)
-            self._known[key] = _Alone(divided(self.profile, split), plan, of_model)
-        return self._known[key]
-
-    def fits(self, split: Split, group: Group) -> bool:
-        """Whether a device of a group has room for its share; True where nothing tells."""
-        use = self.of(split, group.at_once).memory(split, group)
-        return use is None or use.fits is not False
-
-
-def _grouped(each_alone: _EachAlone, devices: int, *, split: Split, **how: Any) -> Group:
-    """So many devices, as :func:`group_of` has them; stages of a pipeline compute as many samples at once as fit."""
-    return with_micro_batch(group_of(devices, split=split, **how), split, partial(each_alone.fits, split))
-
-
-def _steps(groups: Sequence[Group], alone: dict[int | None, _Alone], split: Split) -> dict[Group, GroupStep]:
+def _steps(groups: Sequence[Group], alone: dict[int | None, Alone], split: Split) -> dict[Group, GroupStep]:
     """The step of every group; those with the same local batch together."""
     steps: dict[Group, GroupStep] = {}
     for size, one in alone.items():
@@ -368,7 +311,7 @@ def _memory(use: MemoryUse | None) -> dict[str, Any]:
     return {"memory_bytes": documents.memory_parts(use), "fits": use.fits}
 
 
-def _power(group: Group, step: GroupStep, alone: _Alone, system: SystemSpec) -> dict[str, Any]:
+def _power(group: Group, step: GroupStep, alone: Alone, system: SystemSpec) -> dict[str, Any]:
     """Power [W] and energy [J] of all devices and of their nodes in a step; null where the power is unknown.
 
     Devices of these nodes that the training does not use are idle.

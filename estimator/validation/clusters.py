@@ -20,7 +20,8 @@ import numpy as np
 from estimator.core.parallel import Split
 from estimator.core.types import Floats, Network, Profile, RunPlan, StepTime
 from estimator.model import coefficients
-from estimator.pipeline.group import step_of_group, step_of_one
+from estimator.pipeline.alone import step_of_one
+from estimator.pipeline.group import step_of_group
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers import profile_of

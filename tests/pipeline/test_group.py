@@ -10,22 +10,12 @@ from estimator.core.interval import bounds
 from estimator.core.parallel import read_split
 from estimator.core.types import Network, Profile, RunPlan, Workload
 from estimator.devices import load_system
-from estimator.pipeline.group import (
-    assumed_links,
-    estimate_group,
-    one_device,
-    ranks_of_kinds,
-    step_of_group,
-    step_of_one,
-    steps_of_groups,
-)
-from estimator.pipeline.group_memory import memory_of_group
+from estimator.pipeline.alone import step_of_one
+from estimator.pipeline.group import assumed_links, estimate_group, ranks_of_kinds, step_of_group, steps_of_groups
 from estimator.pipeline.step import PredictedStep, estimate, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import gradient_places
-from estimator.rollup.micro_batches import micro_batch_sizes
-from estimator.rollup.pipeline_parallel import bubble_share
 from estimator.rollup.power import listed_limit
 from estimator.rollup.scaling import NO_SPREAD, Group, group_of
 from estimator.work.parallel import Ranks
@@ -46,17 +36,6 @@ def in_unknown_network() -> PredictedStep:
 
 def group(devices: int) -> Group:
     return Group(devices, -(-devices // 6), 32, 32 * devices)
-
-
-def test_one_device_has_the_step_of_its_estimate() -> None:
-    found, alone = estimate(read_profile("vgg16"), PLAN), one_device(predicted())
-    assert np.allclose(alone.step.total, found.step.total)
-    assert np.allclose(step_of_one(predicted()).total, found.step.total)
-    assert alone.power_w is not None
-    assert found.power_w is not None
-    assert alone.power_w[0] == pytest.approx(found.power_w[0])
-    assert alone.idle_w is not None
-    assert 0 < alone.idle_w < alone.power_w[0]
 
 
 @pytest.mark.parametrize("written", ["data", "data,micro=4", "data,micro=1"])
@@ -178,19 +157,6 @@ def test_one_device_sends_nothing() -> None:
     assert found.step.total == pytest.approx(one.total)
     assert not found.communication_s.any()
     assert not found.communication_s.any()
-
-
-def test_stages_compute_as_many_samples_at_once_as_fit() -> None:
-    """40 of 720 samples in two stages idle for 1 / 19 of a step; 72, with which they idle for a tenth, do not fit."""
-    split, profile = read_split("pipeline=2"), read_profile("gpt2")
-    plan = RunPlan("h100", batch=720, draws=2)
-    found = estimate_group(profile, plan, group_of(2, 2, "weak", 720, split), split)
-    sizes = [size for size in micro_batch_sizes(720, 2) if size >= (found.plan.batch or 0)]
-    fits = [memory_of_group(profile, plan, replace(split, micro_batch=size), 2).fits for size in sizes]
-    assert fits == [False] * (len(sizes) - 1) + [True]
-    assert [note.share for note in found.notes if note.code == "micro-batch"] == [bubble_share(2, 720 // sizes[-1])]
-    named = estimate_group(profile, plan, Group(2, 1, 720, 720, 2, sizes[-1]), replace(split, micro_batch=sizes[-1]))
-    assert np.array_equal(named.step.total, found.step.total)
 
 
 @pytest.mark.parametrize(("written", "devices"), [("data,micro=2", 1), ("zero1,pipeline=2,micro=2", 4)])

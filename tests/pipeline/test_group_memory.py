@@ -10,8 +10,9 @@ from estimator.core.errors import EstimatorError
 from estimator.core.parallel import Split, read_split
 from estimator.core.types import MemoryUse, Profile, RunPlan
 from estimator.pipeline.group import estimate_group
-from estimator.pipeline.group_memory import memory_of_group, stages_of
+from estimator.pipeline.group_memory import memory_of_group
 from estimator.pipeline.memory import held_by_profile
+from estimator.pipeline.stages import stages_of
 from estimator.profiles import read_profile
 from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.rollup.scaling import group_of

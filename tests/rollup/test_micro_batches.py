@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from estimator.core.parallel import read_split
-from estimator.rollup.micro_batches import MOST_IDLE, micro_batch_note, micro_batch_sizes, with_micro_batch
-from estimator.rollup.pipeline_parallel import bubble_share
+from estimator.rollup.micro_batches import micro_batch_note, micro_batch_sizes, with_micro_batch
 from estimator.rollup.scaling import Group, group_of
 
 
@@ -18,39 +17,52 @@ def group(batch: int, split: str) -> Group:
 @pytest.mark.parametrize(
     ("batch", "stages", "runs", "sizes"),
     [
-        (64, 4, 1, [2, 1]),  # 3 / (32 + 3) idle, and 3 / (16 + 3) with micro-batches of 4
-        (12, 2, 1, [1]),
-        (7, 4, 1, [1]),  # the least, though they idle for 3 / (7 + 3)
-        (64, 4, 2, [4, 2, 1]),  # two runs of blocks: half as long
-        (24, 4, 2, [1]),  # 12 micro-batches of 2 idle for 3 / (24 + 3); 8 of 3 are whole rounds too, and idle longer
+        (12, 4, 1, [12, 6, 4, 3, 2, 1]),
+        (7, 4, 1, [7, 1]),
+        (24, 4, 2, [6, 3, 2, 1]),  # two runs of blocks: 4, 8, 12 and 24 micro-batches are whole rounds
+        (6, 4, 2, [1]),
     ],
 )
-def test_micro_batches_leave_stages_a_tenth_of_a_step(batch: int, stages: int, runs: int, sizes: list[int]) -> None:
+def test_micro_batches_divide_the_batch_in_whole_rounds(batch: int, stages: int, runs: int, sizes: list[int]) -> None:
     assert micro_batch_sizes(batch, stages, runs) == sizes
 
 
-@pytest.mark.parametrize("stages", [2, 3, 8])
-@pytest.mark.parametrize("runs", [1, 2])
-def test_every_size_divides_the_batch_and_the_largest_idles_least_beyond(stages: int, runs: int) -> None:
-    for batch in range(stages, 200, stages):
-        sizes = micro_batch_sizes(batch, stages, runs)
-        assert all(batch % size == 0 for size in sizes)
-        assert all(bubble_share(stages, batch // size, runs) <= MOST_IDLE for size in sizes if size > 1)
-        assert runs == 1 or all(batch // size % stages == 0 for size in sizes)
+def chosen(batch: int, launched_s: float, sample_s: float, room: int = 1000, split: str = "pipeline=4") -> Group:
+    """A micro-batch takes a time that nothing changes, and one for each sample."""
+    return with_micro_batch(
+        group(batch, split), read_split(split), lambda each: size(each) <= room,
+        lambda each: launched_s + sample_s * size(each),
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize(("room", "size"), [(1000, 8), (8, 8), (7, 4), (1, 1), (0, 1)])
-def test_the_largest_that_fits_is_taken(room: int, size: int) -> None:
-    split = read_split("pipeline=4")
-    found = with_micro_batch(group(256, "pipeline=4"), split, lambda each: (each.at_once or 0) <= room)
-    assert found.micro_batch == size
-    assert found.micro_batches == 256 // size
+def size(group: Group) -> int:
+    return group.at_once or 0
+
+
+@pytest.mark.parametrize(("room", "expected"), [(1000, 256), (256, 256), (255, 128), (8, 8), (7, 4), (1, 1), (0, 1)])
+def test_the_largest_that_fits_is_taken_where_all_take_as_long(room: int, expected: int) -> None:
+    found = chosen(256, 1.0, 0.0, room)
+    assert (found.micro_batch, found.micro_batches) == (expected, 256 // expected)
+
+
+def test_where_the_time_is_that_of_the_samples_stages_idle_least() -> None:
+    assert chosen(256, 0.0, 1.0).micro_batch == 1
+
+
+@pytest.mark.parametrize("split", ["pipeline=4", "pipeline=2", "pipeline=4,interleave=2"])
+@pytest.mark.parametrize("launched_s", [0.1, 1.0, 10.0, 100.0])
+def test_the_one_chosen_takes_least(launched_s: float, split: str) -> None:
+    """(m + (p - 1) / v) micro-batches in a row, of which each takes its time."""
+    stages, runs = read_split(split).pipeline, read_split(split).interleave
+    sizes = micro_batch_sizes(64, stages, runs)
+    steps_s = {each: (64 / each + (stages - 1) / runs) * (launched_s + each) for each in sizes}
+    assert chosen(64, launched_s, 1.0, split=split).micro_batch == min(sizes, key=lambda each: steps_s[each])
 
 
 @pytest.mark.parametrize("split", ["pipeline=4,micro=64", "tensor=4", "data"])
 def test_a_named_size_and_a_whole_model_stay(split: str) -> None:
     asked = group(64, split)
-    assert with_micro_batch(asked, read_split(split), lambda _: False) == asked
+    assert with_micro_batch(asked, read_split(split), lambda _: False, lambda _: 1.0) == asked
     assert not list(micro_batch_note([asked], read_split(split)))
 
 
@@ -73,6 +85,6 @@ def test_the_note_says_how_long_stages_wait(batch: int, share: float, words: str
 
 def test_one_note_tells_of_all_groups() -> None:
     split = read_split("pipeline=4")
-    groups = [with_micro_batch(group(batch, "pipeline=4"), split, lambda _: True) for batch in (256, 2)]
+    groups = [chosen(batch, 1.0, 1.0, room=8) for batch in (256, 2)]
     (note,) = micro_batch_note(groups, split)
     assert "a stage computes 1 to 8 sample(s) at once, so that it idles for 9 to 60 % of the step" in note.text

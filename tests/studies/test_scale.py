@@ -12,14 +12,14 @@ from estimator.core.errors import EstimatorError
 from estimator.core.parallel import WHOLE, Split, read_split
 from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_system
-from estimator.pipeline.group import one_device
+from estimator.pipeline import alone
+from estimator.pipeline.alone import one_device
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.parameters import of_block, outside_blocks
 from estimator.profiles.layers.shards import layers_of
 from estimator.rollup.power import node_overhead
 from estimator.rollup.scaling import Scaling
-from estimator.studies import scale as scale_module
 from estimator.studies.scale import NO_POWER, POWER, scale
 
 PLAN = RunPlan("", draws=50)
@@ -88,7 +88,7 @@ def test_several_splits_are_what_each_gives_and_share_the_step_of_one_device(mon
         predicted.append(plan.batch)
         return predict_step(profile, plan)
 
-    monkeypatch.setattr(scale_module, "predict_step", count)
+    monkeypatch.setattr(alone, "predict_step", count)
     together = run(others=splits[1:], plan=replace(PLAN, batch=16))
     assert together["rows"] == [row for document in apart for row in document["rows"]]
     assert [row["parallel"] for row in together["rows"][::3]] == [*splits]

@@ -1,0 +1,84 @@
+"""A device by itself, with each local batch and each split that divides the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from estimator.core.parallel import read_split
+from estimator.core.types import RunPlan
+from estimator.pipeline.alone import EachAlone, one_device, step_of_one
+from estimator.pipeline.group import estimate_group
+from estimator.pipeline.group_memory import memory_of_group
+from estimator.pipeline.step import estimate, predict_step
+from estimator.profiles import read_profile
+from estimator.rollup.scaling import Group, group_of
+
+PLAN = RunPlan("v100-sxm2-16gb", batch=32, draws=50)
+
+
+def grouped(plan: RunPlan, split: str, devices: int) -> Group:
+    parsed = read_split(split)
+    group = group_of(devices, 8, "weak", plan.batch, parsed)
+    return EachAlone(read_profile("gpt2"), plan).with_micro_batch(group, parsed)
+
+
+def test_one_device_has_the_step_of_its_estimate() -> None:
+    predicted = predict_step(read_profile("vgg16"), PLAN)
+    found, alone = estimate(read_profile("vgg16"), PLAN), one_device(predicted)
+    assert np.allclose(alone.step.total, found.step.total)
+    assert np.allclose(step_of_one(predicted).total, found.step.total)
+    assert alone.power_w is not None
+    assert found.power_w is not None
+    assert alone.power_w[0] == pytest.approx(found.power_w[0])
+    assert alone.idle_w is not None
+    assert 0 < alone.idle_w < alone.power_w[0]
+
+
+def test_splits_that_leave_the_whole_model_share_a_device() -> None:
+    each = EachAlone(read_profile("gpt2"), PLAN)
+    assert each.of(read_split("data"), 8) is each.of(read_split("zero3"), 8)
+    assert each.of(read_split("data"), 8) is not each.of(read_split("data"), 4)
+    assert each.of(read_split("tensor=2"), 8) is not each.of(read_split("tensor=4"), 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("device", "precision"), [("h100", "bf16"), ("k80-gpu", "fp32")])
+def test_the_micro_batch_chosen_is_about_the_fastest(device: str, precision: str) -> None:
+    """Host-bound steps on a fast device take larger ones than those of a slow device."""
+    plan, profile = RunPlan(device, batch=16, draws=0, precision=precision), read_profile("gpt2")
+    chosen = grouped(plan, "pipeline=4", 4).micro_batch
+    steps_s = {}
+    for size in (1, 2, 4, 8, 16):
+        split = read_split(f"pipeline=4,micro={size}")
+        if memory_of_group(profile, plan, split, 4).fits:
+            group = group_of(4, 8, "weak", 16, split)
+            steps_s[size] = float(estimate_group(profile, plan, group, split).step.total[0])
+    assert steps_s[chosen or 0] < 1.1 * min(steps_s.values())
+    assert (chosen or 0) > 1 if device == "h100" else chosen == 1
+
+
+def test_a_micro_batch_that_fits_is_the_one_that_is_named() -> None:
+    """Of 720 samples in two stages, as many at once as the device has room for at most."""
+    split, profile = read_split("pipeline=2"), read_profile("gpt2")
+    plan = RunPlan("h100", batch=720, draws=2)
+    found = estimate_group(profile, plan, group_of(2, 2, "weak", 720, split), split)
+    size = found.plan.batch or 0
+    assert memory_of_group(profile, plan, replace(split, micro_batch=size), 2).fits
+    assert f"computes {size} sample(s)" in next(note.text for note in found.notes if note.code == "micro-batch")
+    named = estimate_group(profile, plan, Group(2, 1, 720, 720, 2, size), replace(split, micro_batch=size))
+    assert np.array_equal(named.step.total, found.step.total)
+
+
+@pytest.mark.parametrize("device", ["", "gaudi"])
+def test_without_a_device_that_can_be_timed_stages_compute_one_sample_at_once(device: str) -> None:
+    assert grouped(RunPlan(device, batch=16, draws=0), "pipeline=4", 4).micro_batch == 1
+
+
+def test_memory_and_step_choose_the_same() -> None:
+    plan, split, profile = RunPlan("h100", batch=16, draws=0), read_split("pipeline=4"), read_profile("gpt2")
+    estimated = estimate_group(profile, plan, group_of(4, 8, "weak", 16, split), split)
+    assert estimated.memory is not None
+    assert estimated.memory.total[0] == memory_of_group(profile, plan, split, 4).total[0]
