@@ -319,7 +319,7 @@ def _share(written: str) -> float | None:
     """A share above 0 and below 1, such as 0.01 or 1%; None for another text."""
     digits = written.removesuffix("%")
     try:
-        share = float(digits) / (100 if digits != written else 1)
+        share = float(digits.replace("_", " ")) / (100 if digits != written else 1)
     except ValueError:
         return None
     return share if math.isfinite(share) and 0 < share < 1 else None

@@ -26,9 +26,14 @@ def micro_batch_sizes(batch: int, stages: int, runs: int = 1) -> list[int]:
 
 
 def with_micro_batch(
-    group: Group, split: Split, fits: Callable[[Group], bool], passes_s: Callable[[Group], float]
+    group: Group,
+    split: Split,
+    fits: Callable[[Group], bool],
+    passes_s: Callable[[Group], float],
+    stated: int | None = None,
 ) -> Group:
-    """A group whose stages compute as many samples at once as takes the least time, of those that fit the memory.
+    """A group whose stages compute as many samples at once as its workload states, or else as takes the least time, of
+    those that fit the memory.
 
     A step of m micro-batches of which each takes t takes m · t / (1 - b), with the bubble b of
     :func:`bubble_share`; t is a straight line through that of one sample and that of the most samples that fit.
@@ -39,12 +44,19 @@ def with_micro_batch(
         split: how they share the training.
         fits: whether a group of this micro-batch fits.
         passes_s: both passes of a group's micro-batch [s].
+        stated: samples at once that the workload states; None where it states none.
     """
     if not split.leaves_micro_batch or group.local_batch is None:
         return group
     sizes = micro_batch_sizes(group.local_batch, split.pipeline, split.interleave)
     groups = [replace(group, micro_batch=size) for size in sizes]
     fitting = groups[bisect_left(groups[:-1], True, key=fits) :]
+    chosen = next((each for each in fitting if each.micro_batch == stated), None)
+    return chosen or _fastest(fitting, split, passes_s)
+
+
+def _fastest(fitting: Sequence[Group], split: Split, passes_s: Callable[[Group], float]) -> Group:
+    """The group with the shortest step of several, the first with the most samples at once, the last with one."""
     if len(fitting) == 1:
         return fitting[0]
     most, one = fitting[0], fitting[-1]

@@ -173,6 +173,11 @@ def test_a_share_may_be_in_per_cent() -> None:
     assert read_split("top=0.1%").top == pytest.approx(1e-3)
 
 
+def test_a_share_has_no_underscores() -> None:
+    with pytest.raises(EstimatorError, match="expected top=SHARE"):
+        read_split("top=1_0%")
+
+
 @pytest.mark.parametrize(
     ("written", "message"),
     [

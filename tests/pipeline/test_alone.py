@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 from estimator.core.parallel import read_split
-from estimator.core.types import RunPlan
+from estimator.core.types import Profile, RunPlan, Workload
 from estimator.pipeline.alone import EachAlone, one_device, step_of_one
 from estimator.pipeline.group import estimate_group
 from estimator.pipeline.group_memory import memory_of_group
 from estimator.pipeline.step import estimate, predict_step
 from estimator.profiles import read_profile
+from estimator.profiles.layers import profile_of
+from estimator.profiles.layers.model import Layers
+from estimator.profiles.layers.shards import layers_of
 from estimator.rollup.scaling import Group, group_of
 
 PLAN = RunPlan("v100-sxm2-16gb", batch=32, draws=50)
 
 
-def grouped(plan: RunPlan, split: str, devices: int) -> Group:
+@cache
+def gpt2(micro_batch: int | None = None) -> Profile:
+    stated = {name: value for name, value in layers_of(read_profile("gpt2")).model_dump().items() if value is not None}
+    del stated["micro_batch"]
+    if micro_batch is not None:
+        stated["micro_batch"] = micro_batch
+    return profile_of(Layers.model_validate(stated), Workload(name="gpt2"))
+
+
+def grouped(plan: RunPlan, split: str, devices: int, micro_batch: int | None = None) -> Group:
     parsed = read_split(split)
     group = group_of(devices, 8, "weak", plan.batch, parsed)
-    return EachAlone(read_profile("gpt2"), plan).with_micro_batch(group, parsed)
+    return EachAlone(gpt2(micro_batch), plan).with_micro_batch(group, parsed)
 
 
 def test_one_device_has_the_step_of_its_estimate() -> None:
@@ -48,7 +61,7 @@ def test_splits_that_leave_the_whole_model_share_a_device() -> None:
 @pytest.mark.parametrize(("device", "precision"), [("h100", "bf16"), ("k80-gpu", "fp32")])
 def test_the_micro_batch_chosen_is_about_the_fastest(device: str, precision: str) -> None:
     """Host-bound steps on a fast device take larger ones than those of a slow device."""
-    plan, profile = RunPlan(device, batch=16, draws=0, precision=precision), read_profile("gpt2")
+    plan, profile = RunPlan(device, batch=16, draws=0, precision=precision), gpt2()
     chosen = grouped(plan, "pipeline=4", 4).micro_batch
     steps_s = {}
     for size in (1, 2, 4, 8, 16):
@@ -62,7 +75,7 @@ def test_the_micro_batch_chosen_is_about_the_fastest(device: str, precision: str
 
 def test_a_micro_batch_that_fits_is_the_one_that_is_named() -> None:
     """Of 720 samples in two stages, as many at once as the device has room for at most."""
-    split, profile = read_split("pipeline=2"), read_profile("gpt2")
+    split, profile = read_split("pipeline=2"), gpt2()
     plan = RunPlan("h100", batch=720, draws=2)
     found = estimate_group(profile, plan, group_of(2, 2, "weak", 720, split), split)
     size = found.plan.batch or 0
@@ -77,8 +90,13 @@ def test_without_a_device_that_can_be_timed_stages_compute_one_sample_at_once(de
     assert grouped(RunPlan(device, batch=16, draws=0), "pipeline=4", 4).micro_batch == 1
 
 
+def test_the_size_that_the_layers_state_is_kept() -> None:
+    assert grouped(RunPlan("h100", batch=16, draws=0), "pipeline=4", 4, micro_batch=2).micro_batch == 2
+    assert grouped(RunPlan("h100", batch=16, draws=0), "pipeline=4", 4, micro_batch=3).micro_batch != 3
+
+
 def test_memory_and_step_choose_the_same() -> None:
-    plan, split, profile = RunPlan("h100", batch=16, draws=0), read_split("pipeline=4"), read_profile("gpt2")
+    plan, split, profile = RunPlan("h100", batch=16, draws=0), read_split("pipeline=4"), gpt2()
     estimated = estimate_group(profile, plan, group_of(4, 8, "weak", 16, split), split)
     assert estimated.memory is not None
     assert estimated.memory.total[0] == memory_of_group(profile, plan, split, 4).total[0]

@@ -59,6 +59,13 @@ def test_the_one_chosen_takes_least(launched_s: float, split: str) -> None:
     assert chosen(64, launched_s, 1.0, split=split).micro_batch == min(sizes, key=lambda each: steps_s[each])
 
 
+@pytest.mark.parametrize(("stated", "room", "expected"), [(16, 1000, 16), (16, 8, 8), (24, 1000, 256)])
+def test_the_size_that_a_workload_states_is_taken_if_it_divides_and_fits(stated: int, room: int, expected: int) -> None:
+    split = read_split("pipeline=4")
+    asked = group(256, "pipeline=4")
+    assert with_micro_batch(asked, split, lambda each: size(each) <= room, lambda _: 1.0, stated).at_once == expected
+
+
 @pytest.mark.parametrize("split", ["pipeline=4,micro=64", "tensor=4", "data"])
 def test_a_named_size_and_a_whole_model_stay(split: str) -> None:
     asked = group(64, split)

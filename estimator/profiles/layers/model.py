@@ -61,7 +61,7 @@ class Layers(File):
     vocabulary: Classes  #: rows of the table of tokens
     sequence_length: Length  #: tokens of a sequence
     max_positions: Length | None = None  #: rows of the table of learned positions; sequence_length where missing
-    micro_batch: Batch = 1  #: sequences in one step; `--batch` names another
+    micro_batch: Batch = 1  #: sequences in one step; `--batch` names another, and a pipeline takes it in these
     causal: bool = True  #: whether a token attends to those before it alone
     activation: Literal["gelu", "relu", "silu"] = "gelu"  #: between the products of the feed-forward layer
     gated: bool = False  #: whether a second product gates the activation, as in SwiGLU
@@ -123,6 +123,11 @@ class Layers(File):
             if is_there:
                 raise ValueError(f"{fault}; change one of them")
         return self
+
+    @property
+    def stated_micro_batch(self) -> int | None:
+        """Sequences in one step, where the file states them."""
+        return self.micro_batch if "micro_batch" in self.model_fields_set else None
 
     @property
     def head_size(self) -> int:
