@@ -14,7 +14,7 @@ from estimator.pipeline.memory import Held, held_by_stages, held_by_step, larges
 from estimator.pipeline.micro_steps import MicroBatch
 from estimator.pipeline.stages import shares_of, stages_of
 from estimator.pipeline.step import PredictedStep, predict_step
-from estimator.profiles.layers.shards import divided, layers_of
+from estimator.profiles.layers.shards import divided, stated_micro_batch
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.micro_batches import with_micro_batch
@@ -112,9 +112,7 @@ class EachAlone:
         """A group whose stages compute as many samples at once as the layers state, or as is fastest, and fits, where
         the split leaves that open. Raises EstimatorError as :meth:`of` and :func:`predict_step` do.
         """
-        if not split.leaves_micro_batch:
-            return group
-        stated = layers_of(self.profile).stated_micro_batch
+        stated = stated_micro_batch(self.profile)
         return with_micro_batch(group, split, partial(self._fits, split), partial(self._passes_s, split), stated)
 
     def _fits(self, split: Split, group: Group) -> bool:

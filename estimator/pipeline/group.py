@@ -22,6 +22,7 @@ from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatch
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
 from estimator.pipeline.stages import parts_of
 from estimator.pipeline.step import PredictedStep, estimate_predicted
+from estimator.profiles.layers.shards import stated_micro_batch
 from estimator.rollup import power
 from estimator.rollup.exchange import without_exchange
 from estimator.rollup.gradient_places import drawn_places
@@ -98,7 +99,7 @@ def _notes(predicted: PredictedStep, group: Group, split: Split) -> Iterator[Not
         yield Note("parallel", f"{group.devices} devices, {how}")
         yield Note("stragglers", str(spreads_of(predicted.profile)))
     yield from assumed_links(predicted, group)
-    yield from micro_batch_note([group], split)
+    yield from micro_batch_note([group], split, stated_micro_batch(predicted.profile))
 
 
 def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:

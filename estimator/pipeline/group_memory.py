@@ -10,7 +10,7 @@ from estimator.core.types import MemoryUse, Profile, RunPlan
 from estimator.pipeline.alone import EachAlone
 from estimator.pipeline.memory import memory_of_parts
 from estimator.pipeline.stages import parts_of
-from estimator.profiles.layers.shards import OF_PIPELINES, divided
+from estimator.profiles.layers.shards import OF_PIPELINES, divided, stated_micro_batch
 from estimator.rollup.micro_batches import micro_batch_note
 from estimator.rollup.scaling import Group, group_of
 
@@ -31,7 +31,8 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     if devices == 1:
         return use
     note = Note("parallel", f"each of {devices} devices, {split}: {split.meaning}")
-    return dataclasses.replace(use, notes=(*use.notes, note, *micro_batch_note([group], split)))
+    of_batch = micro_batch_note([group], split, stated_micro_batch(profile))
+    return dataclasses.replace(use, notes=(*use.notes, note, *of_batch))
 
 
 def fitting_split(profile: Profile, plan: RunPlan, group: Group, split: Split) -> Split | None:

@@ -70,18 +70,31 @@ def _fastest(fitting: Sequence[Group], split: Split, passes_s: Callable[[Group],
     return min(fitting, key=step_s)
 
 
-def micro_batch_note(groups: Sequence[Group], split: Split) -> Iterator[Note]:
-    """A note on micro-batches that nobody asked for, and how long the stages of these groups wait for each other."""
-    if not split.leaves_micro_batch:
-        return
+def micro_batch_note(groups: Sequence[Group], split: Split, stated: int | None) -> Iterator[Note]:
+    """A note on micro-batches that nobody asked for, or that these groups do not take though the workload states them.
+
+    ``stated`` as for :func:`with_micro_batch`.
+    """
     sizes = [group.at_once or 1 for group in groups]
+    if split.leaves_micro_batch:
+        yield _note_of_stages(groups, split, sizes)
+    elif stated and not split.micro_batch and max(sizes) > stated:
+        text = (
+            f"a copy of the model computes {_range(sizes)} samples at once, and the layers state micro_batch {stated}; "
+            f"micro={stated} in the split computes as many at once"
+        )
+        yield Note("micro-batch", text, subject=str(split))
+
+
+def _note_of_stages(groups: Sequence[Group], split: Split, sizes: Sequence[int]) -> Note:
+    """How many samples stages compute at once, and how long those of these groups wait for each other."""
     idle = [bubble_share(split.pipeline, group.micro_batches, split.interleave) for group in groups]
     text = (
         f"pipeline={split.pipeline} without micro=N: a stage computes {_range(sizes)} sample(s) at once, so that it "
         f"idles for {_range([round(100 * share) for share in idle])} % of the step"
     )
     more = "; a larger batch of each copy lowers that" if max(idle) > MUCH_IDLE else ""
-    yield Note("micro-batch", text + more, subject=str(split), share=max(idle))
+    return Note("micro-batch", text + more, subject=str(split), share=max(idle))
 
 
 def _range(numbers: Sequence[int]) -> str:

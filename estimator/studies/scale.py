@@ -21,6 +21,7 @@ from estimator.pipeline.alone import Alone, EachAlone
 from estimator.pipeline.group import assumed_links, floor_of_group, steps_of_groups
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import PredictedStep
+from estimator.profiles.layers.shards import stated_micro_batch
 from estimator.reports import documents
 from estimator.rollup import power
 from estimator.rollup.micro_batches import micro_batch_note
@@ -136,7 +137,8 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
     first, split, timed, predicted = scaled.first, scaled.split, scaled.timed, scaled.predicted
     changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
     floors_s = {group: floor_of_group(scaled.alone[group.at_once].predicted, group, split) for group in timed.groups}
-    notes = ranked((*_notes(scaled.system, first, scaled.steps), *micro_batch_note(scaled.groups, split)))
+    of_batch = micro_batch_note(scaled.groups, split, stated_micro_batch(first.profile))
+    notes = ranked((*_notes(scaled.system, first, scaled.steps), *of_batch))
     return {
         "workload": first.profile.workload.name,
         "system": scaled.system.name,

@@ -70,7 +70,7 @@ def test_the_size_that_a_workload_states_is_taken_if_it_divides_and_fits(stated:
 def test_a_named_size_and_a_whole_model_stay(split: str) -> None:
     asked = group(64, split)
     assert with_micro_batch(asked, read_split(split), lambda _: False, lambda _: 1.0) == asked
-    assert not list(micro_batch_note([asked], read_split(split)))
+    assert not list(micro_batch_note([asked], read_split(split), None))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_named_size_and_a_whole_model_stay(split: str) -> None:
 def test_the_note_says_how_long_stages_wait(batch: int, share: float, words: str) -> None:
     """3 of 4 stages wait with one micro-batch: 3 / (1 + 3), and 3 / (64 + 3) with 64 of them."""
     split = read_split("pipeline=4,tensor=2")
-    (note,) = micro_batch_note([group(batch, "pipeline=4,tensor=2")], split)
+    (note,) = micro_batch_note([group(batch, "pipeline=4,tensor=2")], split, None)
     assert note.code == "micro-batch"
     assert note.share == pytest.approx(share)
     assert words in note.text
@@ -93,5 +93,13 @@ def test_the_note_says_how_long_stages_wait(batch: int, share: float, words: str
 def test_one_note_tells_of_all_groups() -> None:
     split = read_split("pipeline=4")
     groups = [chosen(batch, 1.0, 1.0, room=8) for batch in (256, 2)]
-    (note,) = micro_batch_note(groups, split)
+    (note,) = micro_batch_note(groups, split, None)
     assert "a stage computes 1 to 8 sample(s) at once, so that it idles for 9 to 60 % of the step" in note.text
+
+
+def test_a_note_tells_of_a_stated_size_that_is_not_taken() -> None:
+    split, asked = read_split("tensor=4"), group(64, "tensor=4")
+    (note,) = micro_batch_note([asked], split, 8)
+    assert "computes 64 samples at once, and the layers state micro_batch 8; micro=8 in the split" in note.text
+    assert not list(micro_batch_note([asked], split, 64))
+    assert not list(micro_batch_note([group(64, "tensor=4,micro=16")], read_split("tensor=4,micro=16"), 8))

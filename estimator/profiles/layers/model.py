@@ -125,11 +125,6 @@ class Layers(File):
         return self
 
     @property
-    def stated_micro_batch(self) -> int | None:
-        """Sequences in one step, where the file states them."""
-        return self.micro_batch if "micro_batch" in self.model_fields_set else None
-
-    @property
     def head_size(self) -> int:
         """Elements of one head's query."""
         return int(self.head_width or self.hidden_size // self.heads)

@@ -69,6 +69,12 @@ def layers_of(profile: Profile) -> Layers:
     return profile.layers
 
 
+def stated_micro_batch(profile: Profile) -> int | None:
+    """The sequences that a copy of the model computes at once, where a profile's layers state them."""
+    layers = profile.layers if isinstance(profile, LayersProfile) else None
+    return layers.micro_batch if layers and "micro_batch" in layers.model_fields_set else None
+
+
 def shard(layers: Layers, devices: int) -> Layers:
     """The part of each of so many devices. Raises EstimatorError where they do not divide heads or widths."""
     for name, count in (("heads", layers.heads), ("feed_forward_size", layers.feed_forward)):

@@ -18,7 +18,14 @@ from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers, profile_of
 from estimator.profiles.layers.model import AGAIN
-from estimator.profiles.layers.shards import HeaviestStage, divided, divided_layers, heaviest_stage, shard
+from estimator.profiles.layers.shards import (
+    HeaviestStage,
+    divided,
+    divided_layers,
+    heaviest_stage,
+    shard,
+    stated_micro_batch,
+)
 from estimator.work import count_work
 from tests.profiles.layers.models import profile
 
@@ -264,3 +271,10 @@ def test_keys_that_parts_cannot_share_are_refused() -> None:
     shared = SMALL.model_copy(update={"heads": 24, "key_value_heads": 8, "head_width": 64, "feed_forward_size": 1536})
     with pytest.raises(EstimatorError, match="tensor=3: key_value_heads 8 cannot be divided so"):
         shard(shared, 3)
+
+
+def test_a_micro_batch_is_stated_where_the_layers_give_it() -> None:
+    given = SMALL.model_dump(exclude_none=True, exclude={"micro_batch"})
+    assert stated_micro_batch(profile_of(SMALL, Workload(name="small"))) == 4
+    assert stated_micro_batch(profile_of(Layers.model_validate(given), Workload(name="small"))) is None
+    assert stated_micro_batch(read_profile("p1b3")) is None
