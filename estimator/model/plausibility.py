@@ -48,10 +48,10 @@ def excess(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
 
 def notes(work: pd.DataFrame, excess: Floats) -> tuple[Note, ...]:
     """A note on the ops whose counted work is not believed, the longest by name, and their share of the step."""
-    doubted = work[["op", "time_s"]].assign(excess=excess)[~is_believed(excess)]
-    if doubted.empty:
+    rows = work[["op", "time_s"]].assign(excess=excess)[~is_believed(excess)]
+    if rows.empty:
         return ()
-    rows = doubted.sort_values("time_s", ascending=False, kind="stable")
+    rows = rows.sort_values("time_s", ascending=False, kind="stable")
     total_s = float(work["time_s"].sum())
     longest = rows.head(OPS_NAMED)[["op", "excess", "time_s"]].itertuples(index=False, name=None)
     texts = [f"{op}: {times:.3g} ×, {percent(time_s / total_s)} of the step" for op, times, time_s in longest]

@@ -52,9 +52,7 @@ def _joined(device: DeviceSpec) -> int:
 
 
 def _is_modelled(rows: pd.DataFrame) -> Flags:
-    return have_all(
-        rows, ["collective"], ("ranks", "bytes"), lambda found: found["operator"].isin(OPERATORS).to_numpy()
-    )
+    return have_all(rows, ["collective"], ("ranks", "bytes"), lambda rows: rows["operator"].isin(OPERATORS).to_numpy())
 
 
 def _link_time(inputs: KernelInputs) -> LinkTime:
