@@ -108,7 +108,7 @@ def least_power(rows: pd.DataFrame) -> float:
 
 def phase_intensities(coefficients: PowerCoefficients) -> Floats:
     """The intensities of phases of products, and of phases of streams."""
-    return power.intensity(1.0, np.array([PRODUCTS_ATTAIN, 0.0]), np.array([0.0, STREAMS_ATTAIN]), coefficients)
+    return power.intensity(np.array([PRODUCTS_ATTAIN, 0.0]), np.array([0.0, STREAMS_ATTAIN]), coefficients)
 
 
 @dataclass(frozen=True)
