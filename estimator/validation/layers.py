@@ -76,11 +76,11 @@ def _as_steps(rows: pd.DataFrame) -> pd.DataFrame:
     tuned = rows["section"].str.contains(FINE_TUNING)
     batch = batch.mask(tuned, rows["batch_per_gpu"])
     length = rows["seq_len"].mask(tuned & rows["seq_len"].isna(), SQUAD_LENGTH)
-    found = rows.assign(
+    described = rows.assign(
         batch=batch, accumulated=accumulated, length=length, tuned=tuned, device=rows["device"].map(DEVICES),
         time_s=batch / rows["throughput"],
     )  # fmt: skip
-    return found[found[["batch", "length", "time_s"]].notna().all(axis=1)].reset_index(drop=True)
+    return described[described[["batch", "length", "time_s"]].notna().all(axis=1)].reset_index(drop=True)
 
 
 def _printed_for_several(rows: pd.DataFrame) -> pd.Series:
