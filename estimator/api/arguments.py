@@ -45,9 +45,9 @@ def in_one_sentence(verb: Callable[Arguments, Result]) -> Callable[Arguments, Re
 def _misuse(verb: str, problem: str, names: list[str]) -> str:
     """What is wrong with a call, and what is expected."""
     unknown = re.fullmatch(r"got an unexpected keyword argument '(.*)'", problem)
-    found = f"'{unknown[1]}' is no keyword that it has" if unknown else problem
+    fault = f"'{unknown[1]}' is no keyword that it has" if unknown else problem
     hint = suggestion(unknown[1], names) if unknown else ""
-    return f"{verb}: {found}; expected {', '.join(names)}.{hint}"
+    return f"{verb}: {fault}; expected {', '.join(names)}.{hint}"
 
 
 def profile_of(given: Profile | Place) -> Profile:

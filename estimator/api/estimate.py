@@ -121,8 +121,8 @@ class EstimateResult:
 
     def document(self) -> dict[str, Any]:
         """The document that ``estimator estimate --json`` prints: plain numbers, texts, lists and dicts."""
-        found = documents.estimate(self.estimate)
-        return {name: value if name == "ops" else documents.plain(value) for name, value in found.items()}
+        document = documents.estimate(self.estimate)
+        return {name: value if name == "ops" else documents.plain(value) for name, value in document.items()}
 
     def plot_roofline(self) -> Figure:
         """The longest ops under the roofs of the device: predicted rate [FLOP/s] over intensity [FLOP/B]."""

@@ -35,8 +35,8 @@ def _cells(record: Mapping[str, Any], columns: Sequence[str], intervals: Sequenc
     for column in columns:
         value = record.get(column)
         if column in intervals:
-            found = value or {}
-            yield column, found.get("mid")
-            yield from ((end_of(column, end), found.get(end)) for end in ENDS)
+            interval = value or {}
+            yield column, interval.get("mid")
+            yield from ((end_of(column, end), interval.get(end)) for end in ENDS)
         else:
             yield column, value

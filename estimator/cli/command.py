@@ -112,11 +112,9 @@ def _found_and_expected() -> Iterator[None]:
 
         if isinstance(error.__cause__, ValidationError):
             fault = error.__cause__.errors()[0]
-            kind, found = fault["type"], str(fault["input"])
+            kind, value = fault["type"], str(fault["input"])
             problem = f"; {fault['msg'][0].lower()}{fault['msg'][1:]}"
-            error.message = f"found {found!r}" + (
-                f", expected {expected(kind, found)}" if kind in EXPECTED else problem
-            )
+            error.message = f"found {value!r}{f', expected {expected(kind, value)}' if kind in EXPECTED else problem}"
             if fault["msg"].startswith(RAISED):
                 error.message = fault["msg"].removeprefix(RAISED)
         raise

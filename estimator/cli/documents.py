@@ -66,8 +66,9 @@ def memory(workload: str, plan: RunPlan, use: MemoryUse) -> Document:
 
     Where an allocator takes less than the parts by themselves, the interval of the total alone reaches as far down.
     """
-    parts = {name: float(samples[0]) for name, samples in use.parts.items()}
-    parts["reserve"] = parts["reserve"] if plan.target else None  # type: ignore[assignment]
+    parts: dict[str, float | None] = {name: float(samples[0]) for name, samples in use.parts.items()}
+    if not plan.target:
+        parts["reserve"] = None
     return {
         "workload": workload,
         "device": plan.target or None,

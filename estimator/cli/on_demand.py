@@ -1,6 +1,7 @@
 """Commands loaded on demand: help loads all of them, a command only itself."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,13 +46,8 @@ class CommandsOnDemand(TyperGroup):
 class Commands(Mapping[str, "Command"]):
     """The commands by name, each loaded when first used."""
 
-    def __init__(self) -> None:
-        self.loaded: dict[str, Command] = {}
-
     def __getitem__(self, name: str) -> "Command":
-        if name not in self.loaded:
-            self.loaded[name] = load(name)
-        return self.loaded[name]
+        return load(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(MODULES)
@@ -60,6 +56,7 @@ class Commands(Mapping[str, "Command"]):
         return len(MODULES)
 
 
+@cache
 def load(name: str) -> "Command":
     """The command of that name, with its options and examples."""
     module = import_module(f"estimator.cli.commands.{MODULES[name]}")

@@ -32,6 +32,8 @@ class EstimatorError(Exception):
 class UnfitError(EstimatorError):
     """A device or machine that cannot run a unit of work: in a study a cell that says why, elsewhere a fault."""
 
+    fits: bool | None = None  # in its memory; None where that is not the reason
+
 
 def kind_of_value(value: object) -> str:
     """What a value of a foreign file is, in words: an error never shows one that it does not know.

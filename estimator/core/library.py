@@ -26,9 +26,9 @@ def folders(kind: str) -> list[Path]:
     own = [Path(p) for p in os.environ.get("ESTIMATOR_LIBRARY", "").split(os.pathsep) if p]
     for place in own:
         if not any((place / each).is_dir() for each in KINDS):
-            found = f"{place} has none of {', '.join(f'{each}/' for each in KINDS)}"
-            found = found if place.is_dir() else f"there is no folder {place}"
-            raise EstimatorError(f"ESTIMATOR_LIBRARY: {found}; mend the variable, or unset it")
+            lacking = f"{place} has none of {', '.join(f'{each}/' for each in KINDS)}"
+            fault = lacking if place.is_dir() else f"there is no folder {place}"
+            raise EstimatorError(f"ESTIMATOR_LIBRARY: {fault}; mend the variable, or unset it")
     return [folder / kind for folder in (*own, _shipped()) if (folder / kind).is_dir()]
 
 

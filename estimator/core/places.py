@@ -30,10 +30,10 @@ def show_places(places: Iterable[Place]) -> str:
 
 def parse_places(text: str) -> list[Place]:
     """The places of a row. Raises ValueError where the text is unreadable, or a number stands twice."""
-    found = [PLACE.fullmatch(each) for each in text.split(";")]
+    matches = [PLACE.fullmatch(each) for each in text.split(";")]
     places = [
-        Place(int(each["number"]), bool(each["frozen"]), int(each["block"] or NO_BLOCK)) for each in found if each
+        Place(int(each["number"]), bool(each["frozen"]), int(each["block"] or NO_BLOCK)) for each in matches if each
     ]
-    if len({place.number for place in places}) < len(found):
+    if len({place.number for place in places}) < len(matches):
         raise ValueError(text)
     return places

@@ -82,8 +82,8 @@ def read_yaml(path: Path) -> Document:
         raise EstimatorError(f"{path}:{line}: this is not YAML ({problem}); mend the line") from None
     if not isinstance(root, yaml.MappingNode):
         kinds = {yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value"}
-        found = kinds.get(type(root), "nothing")
-        raise EstimatorError(f"{path}: expected 'key: value' lines, found {found}; see 'estimator init'")
+        kind = kinds.get(type(root), "nothing")
+        raise EstimatorError(f"{path}: expected 'key: value' lines, found {kind}; see 'estimator init'")
     lines: dict[Location, int] = {}
     duplicates: list[Fault] = []
     try:

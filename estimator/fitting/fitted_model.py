@@ -101,24 +101,24 @@ def predictor(c: Coefficients) -> FittedPredictor:
     """What the model predicts of an unseen device with these coefficients."""
 
     def predict(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
-        found = np.full(len(rows), np.nan)
+        times_s = np.full(len(rows), np.nan)
         for device, of_device in rows.groupby("device").indices.items():
             here, mine = rows.iloc[of_device], own[(own["device"] == device).to_numpy(dtype=bool)]
-            found[of_device] = _of_device(here, mine, c)
-        return found
+            times_s[of_device] = _of_device(here, mine, c)
+        return times_s
 
     return FittedPredictor(predict, c)
 
 
 def _of_device(rows: pd.DataFrame, own: pd.DataFrame, c: Coefficients) -> Floats:
     """Times [s] of rows of one device, each class and precision corrected by its own rows; NaN without a model."""
-    found = np.full(len(rows), np.nan)
+    times_s = np.full(len(rows), np.nan)
     device = load_device(str(rows["device"].iloc[0]))
     for _, model, of_model in models_of(rows, device):
         for precision in rows.loc[of_model, "precision"].unique():
             asked = of_model & (rows["precision"] == precision).to_numpy(dtype=bool)
-            found[asked] = _times(*_measured_model(model, own, str(precision), device), rows[asked], c)
-    return found
+            times_s[asked] = _times(*_measured_model(model, own, str(precision), device), rows[asked], c)
+    return times_s
 
 
 def _measured_model(

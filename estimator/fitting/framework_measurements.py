@@ -37,9 +37,9 @@ def chosen(rows: pd.DataFrame) -> pd.DataFrame:
     op = rows["op"].fillna(rows["data_set"])
     long = rows.assign(op=op, kernel=rows["op"])[rows["time_s"] >= SHORTEST_S].sort_values("time_s", kind="stable")
     parts = [_evenly(long[long["op"] == name], count) for name, count in ROWS.items()]
-    found = pd.concat(parts, ignore_index=True)
-    times = found["time_s"].map(lambda time: float(f"{time:.{DIGITS}g}"))
-    rows = MEASUREMENTS.conform(found.assign(time_s=times).reindex(columns=MEASUREMENTS.names()), "chosen rows")
+    selected = pd.concat(parts, ignore_index=True)
+    times = selected["time_s"].map(lambda time: float(f"{time:.{DIGITS}g}"))
+    rows = MEASUREMENTS.conform(selected.assign(time_s=times).reindex(columns=MEASUREMENTS.names()), "chosen rows")
     return with_operators(rows)
 
 

@@ -127,12 +127,12 @@ def _sustained(rows: pd.DataFrame, peaks: dict[str, float]) -> Sustained:
     """What devices sustain, from the share that each (data set, device) does; families count alike."""
     first = rows.groupby(arguments.groups(rows)).head(1)
     first = first.set_index(arguments.groups(first)).loc[list(peaks)]
-    hardware, found = arguments.hardware(first), np.log(list(peaks.values()))
+    hardware, log_shares = arguments.hardware(first), np.log(list(peaks.values()))
     weight = 1.0 / np.sqrt(first.groupby("family")["family"].transform("size").to_numpy(dtype=float))
     prior = np.array(list(SUSTAINED.values()))
 
     def residuals(x: Floats) -> Floats:
-        missed = robust((np.log(_sustained_of(x).peak(hardware) / hardware.peak) - found) / PEAK_NOISE)
+        missed = robust((np.log(_sustained_of(x).peak(hardware) / hardware.peak) - log_shares) / PEAK_NOISE)
         return np.concatenate([missed * weight, (x - prior[:, 0]) / prior[:, 1]])
 
     no_more = ([-np.inf] * len(prior), [0.0, *[np.inf] * (len(prior) - 1)])

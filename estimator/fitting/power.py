@@ -59,8 +59,8 @@ def fit_means(rows: pd.DataFrame) -> PowerCoefficients:
 
     start = np.log([*START.values()])
     options = {"maxfev": EVALUATIONS, "xatol": 0.01, "fatol": 0.1, "initial_simplex": _simplex(start)}
-    found = optimize.minimize(misfit, start, method="Nelder-Mead", options=options)
-    return _coefficients(idle, np.exp(found.x))
+    best = optimize.minimize(misfit, start, method="Nelder-Mead", options=options)
+    return _coefficients(idle, np.exp(best.x))
 
 
 def _simplex(start: Floats) -> Floats:
@@ -99,8 +99,8 @@ def intensity_log_factor(target: pd.DataFrame, others: pd.DataFrame) -> float:
     c = fit_means(others)
     sources, misfits = read_sources(others, c), []
     for factor in FACTORS:
-        kept, found = predict(target, sources, c, draws=0, factor=float(factor))
-        misfits.append(np.abs(np.log(found.power_w[0] / kept["power_w"].to_numpy(dtype=float))).sum())
+        kept, predicted = predict(target, sources, c, draws=0, factor=float(factor))
+        misfits.append(np.abs(np.log(predicted.power_w[0] / kept["power_w"].to_numpy(dtype=float))).sum())
     return float(np.log(FACTORS[np.argmin(misfits)])) if len(kept) else np.nan
 
 

@@ -152,9 +152,8 @@ def _posterior(
     scales = hyperparameters.scales
     nearest = _nearest(measured.features.coordinates / scales, wanted.coordinates / scales)
     neighbours, op_itself = measured.features.at(nearest), wanted.at(np.arange(len(nearest))[:, None])
-    covariances = covariance(neighbours, neighbours, hyperparameters) + measured.variance[nearest][:, :, None] * np.eye(
-        nearest.shape[1]
-    )
+    noise = measured.variance[nearest][:, :, None] * np.eye(nearest.shape[1])
+    covariances = covariance(neighbours, neighbours, hyperparameters) + noise
     to_neighbours = covariance(op_itself, neighbours, hyperparameters)[:, 0]
     weights = np.linalg.solve(covariances, to_neighbours[:, :, None])[..., 0]
     mean, explained = (

@@ -41,16 +41,14 @@ PASS_ALL_ON = ("collective_broadcast", "collective_reduce", "send_recv")  # ever
 
 @dataclass(frozen=True)
 class Messages:
-    """Collectives, one entry each: operator, bytes of the message, ranks, those of one node, how many such collectives
-    of other groups share the node's way to other nodes, and whether more devices do not add to the ranks.
-    """
+    """Collectives, one entry each."""
 
     operator: Names
-    bytes: Floats
+    bytes: Floats  # of the message
     ranks: Floats
-    per_node: Floats
-    at_once: Floats | float = 1.0
-    fixed: Flags | bool = False
+    per_node: Floats  # ranks of one node
+    at_once: Floats | float = 1.0  # collectives of as many groups that share a node's way to other nodes
+    fixed: Flags | bool = False  # whether more devices do not add to the ranks
 
     @property
     def nodes(self) -> Floats:
@@ -82,7 +80,7 @@ def collective_times(messages: Messages, links: Links, coefficients: CollectiveC
 
 def least_times(messages: Messages, links: Links) -> Floats:
     """Time of the bytes alone at nominal rates [s], reduced in the network where its switches can."""
-    hops = _of_hops(messages, _inside_nominal(messages, links), links.between.nominal, links.bus)
+    hops = _shared_bandwidths(messages, _inside_nominal(messages, links), links.between.nominal, links.bus)
     by_ring = _ring_volume(messages) * messages.bytes / np.minimum(*hops)
     in_network = np.where(_reduced_in_network(messages, links), _switched_transfer(messages, hops), np.inf)
     return np.minimum(by_ring, in_network)
@@ -160,10 +158,8 @@ def _latency(
     links: Links, coefficients: CollectiveCoefficients, protocol: str, inside: Floats, between: Floats
 ) -> Floats:
     """Start and steps of a protocol [s]."""
-    steps = inside * links.inside.step_s(coefficients, protocol) + between * links.between.step_s(
-        coefficients, protocol
-    )
-    return coefficients.start(protocol) + steps
+    inside_s, between_s = (hop.step_s(coefficients, protocol) for hop in (links.inside, links.between))
+    return coefficients.start(protocol) + (inside * inside_s + between * between_s)
 
 
 def _bus_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
@@ -175,7 +171,7 @@ def hop_bandwidths(messages: Messages, links: Links, coefficients: CollectiveCoe
     """The sustained bandwidth of each message within a node and between nodes [B/s]; infinite where it crosses none."""
     inside, bus = _inside_bandwidth(messages, links, coefficients), np.array(links.bus)
     between = links.between.sustained(coefficients), float(links.between.sustained_at(bus, coefficients))
-    return _of_hops(messages, inside, *between)
+    return _shared_bandwidths(messages, inside, *between)
 
 
 def _inside_bandwidth(messages: Messages, links: Links, coefficients: CollectiveCoefficients) -> Floats:
@@ -196,9 +192,11 @@ def _inside_nominal(messages: Messages, links: Links) -> Floats:
     return np.where(messages.fixed, np.minimum(among, to_one), links.inside.nominal)
 
 
-def _of_hops(messages: Messages, inside: Floats, between: float, bus: float) -> tuple[Floats, Floats]:
-    """What one message has of the bandwidth of both hops [B/s]: of what leaves a node, as its devices share it, and no
-    more than their buses carry.
+def _shared_bandwidths(messages: Messages, inside: Floats, between: float, bus: float) -> tuple[Floats, Floats]:
+    """The bandwidth of each message within a node and between nodes [B/s]; infinite where it crosses none.
+
+    Messages that leave a node at once share the bandwidth ``between`` nodes; a device sends no more than its ``bus``
+    carries.
     """
     scattered = np.isin(messages.operator, ["all_to_all", "send_recv"])
     leaving = np.where(messages.operator == "all_to_all", _share_leaving(messages), 1.0)

@@ -63,7 +63,7 @@ def convolution_times(
         gathering=gathering,
         staging=staging,
         units=library.lanes / LANES * each,
-        transforms=library.transforms & (each > 0),
+        transforms=np.broadcast_to(library.transforms, each.shape),
     )
     return np.asarray(np.min([algorithm(passes, machine, coefficients) for algorithm in ALGORITHMS], axis=0))
 

@@ -65,8 +65,8 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
         cache=cache,
         power=power,
         year=np.full(len(kind_of_row), float(device.year or TYPICAL_YEAR)),
-        measured_peak=np.array([_is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
-        measured_bandwidth=np.full(len(kind_of_row), _is_measured(device.memory_bandwidth)),
+        measured_peak=np.array([is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
+        measured_bandwidth=np.full(len(kind_of_row), is_measured(device.memory_bandwidth)),
         filled=np.array([filled_lanes(device) if name.endswith("fp32.vector") else 1.0 for name in names])[kind_of_row],
         unit_rate=np.full(len(kind_of_row), unit_rate(device) if device.is_gpu else np.nan),
     )
@@ -117,7 +117,8 @@ def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, 
     return f"peak.{name}.vector", device.peak_of(name).vector
 
 
-def _is_measured(rate: Sourced | None) -> bool:
+def is_measured(rate: Sourced | None) -> bool:
+    """Whether a rate is known, and was measured."""
     return rate is not None and rate.status == "measured"
 
 

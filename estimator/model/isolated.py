@@ -127,9 +127,9 @@ def _evidence_of(model_name: str, precision: str, measured: _MeasuredTable, sibl
         here = MeasuredDevice(measured.device, measured.table)
         for each in nearest_first(here, siblings(), precision):
             table = _MeasuredTable(each.measured.measurements, each.measured.device, measured.isolated)
-            residuals_there = _own_residuals(model, each.precision, table)
-            if len(residuals_there.log_residual):
-                return _Evidence(own.model_name, residuals_there, each.weight, str(each))
+            resembling = _own_residuals(model, each.precision, table)
+            if len(resembling.log_residual):
+                return _Evidence(own.model_name, resembling, each.weight, str(each))
     return own
 
 
@@ -137,12 +137,9 @@ def _residuals_of(model_name: str, precision: str, measured: _MeasuredTable) -> 
     """The model for ops in a precision and its residuals; its fallback where none of its own ops was measured well."""
     model = KERNEL_MODELS[model_name]
     own_residuals = _own_residuals(model, precision, measured)
-    has_none = not len(own_residuals.log_residual)
-    return (
-        _residuals_of(model.fallback, precision, measured)
-        if has_none and model.fallback
-        else (model_name, own_residuals)
-    )
+    if model.fallback and not len(own_residuals.log_residual):
+        return _residuals_of(model.fallback, precision, measured)
+    return model_name, own_residuals
 
 
 def _own_residuals(model: KernelModel, precision: str, measured: _MeasuredTable) -> Residuals:

@@ -118,7 +118,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     measured_interval = np.array([profiled_s] * 3) if target.same_setting else measured
     excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
-    time_s = np.where(rung == "modelled", modelled_times(step.kernels, target.device), measured_interval[1])
+    is_modelled = rung == "modelled"
+    time_s = np.where(is_modelled, modelled_times(step.kernels, target.device), measured_interval[1])
     growth = numbers(work, "growth")
     is_other = source.as_large is not None and bool((rung == "proportional").any())
     as_large_s = _times_as_large(source.as_large, source, target, cache) if is_other else time_s
@@ -136,8 +137,7 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
         ),
         stream=np.where(rung == "proportional", stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
-        waits_s=_waits(work, source, target, np.where(rung == "modelled", step.kernels.time_s, time_s))
-        * (rung == "modelled"),
+        waits_s=is_modelled * _waits(work, source, target, np.where(is_modelled, step.kernels.time_s, time_s)),
         excess=excess,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
@@ -221,8 +221,8 @@ def _waits(work: pd.DataFrame, source: SourceRun, target: TargetDevice, busy_s: 
         return np.zeros((3, len(work)))
     profiled = _profiled_work(work, source)
     ratio = _ratio_of_step(work, source, busy_s) if source.wait_ratio is None else source.wait_ratio
-    found = waits(profiled, source.device or target.device, ratio)
-    return np.asarray(np.hstack([found, np.zeros((3, len(work) - len(profiled)))]))
+    waits_s = waits(profiled, source.device or target.device, ratio)
+    return np.asarray(np.hstack([waits_s, np.zeros((3, len(work) - len(profiled)))]))
 
 
 def _profiled_work(work: pd.DataFrame, source: SourceRun) -> pd.DataFrame:
@@ -305,10 +305,8 @@ def _without_one_sided_rows(
     Else the factor between the devices would contain the difference between model and fallback.
     """
     names = [name for name, _, _ in models_of(profiled, device)]
-    names += [
-        model.fallback for name in names if (model := KERNEL_MODELS[name]).fallback
-    ]  # a fallback may have a fallback
-    models = [model for name in dict.fromkeys(names) if (model := KERNEL_MODELS[name]).fallback]
+    names += [KERNEL_MODELS[name].fallback for name in names]  # which may have a fallback of its own
+    models = [model for name in dict.fromkeys(names) if name and (model := KERNEL_MODELS[name]).fallback]
     one_sided = [model for model in models if len({bool(model.matches(table).any()) for table in tables}) > 1]
     return [table[~_matches_any(one_sided, table)] for table in tables]
 

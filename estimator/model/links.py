@@ -38,15 +38,13 @@ USUAL_TRANSPORT: Transport = "rdma"  # where neither the file nor the name tells
 
 @dataclass(frozen=True)
 class Hop:
-    """A class of links: a device's or a node's nominal bandwidth per direction [B/s], to one neighbour, to the slowest
-    and in all, and the latency of a message [s] where known.
-    """
+    """The links of a device, or of a node; bandwidths are nominal, per direction [B/s]."""
 
     kind: Kind
-    nominal: float
-    latency_s: float = np.nan
-    per_neighbour: float = np.inf
-    slowest_neighbour: float = np.inf
+    nominal: float  # bandwidth of all of them
+    latency_s: float = np.nan  # of a message [s]; NaN where unknown
+    per_neighbour: float = np.inf  # bandwidth to one neighbour
+    slowest_neighbour: float = np.inf  # bandwidth to the one that is reached slowest
 
     def nominal_among(self, ranks: Floats) -> Floats:
         """The nominal bandwidth of each of so many ranks that reach each other [B/s]."""

@@ -18,7 +18,7 @@ from estimator.core.notes import Note
 from estimator.core.schema import MATRIX, numbers, on_processor
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.core.units import percent
-from estimator.model.hardware import hardware_of, number
+from estimator.model.hardware import hardware_of, is_measured, number
 from estimator.model.kernels.kernel_model import calls_of
 from estimator.model.proportional import is_host_work
 
@@ -48,10 +48,10 @@ def excess(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
 
 def notes(work: pd.DataFrame, excess: Floats) -> tuple[Note, ...]:
     """A note on the ops whose counted work is not believed, the longest by name, and their share of the step."""
-    doubted = work[["op", "time_s"]].assign(excess=excess)[~is_believed(excess)]
-    if doubted.empty:
+    rows = work[["op", "time_s"]].assign(excess=excess)[~is_believed(excess)]
+    if rows.empty:
         return ()
-    rows = doubted.sort_values("time_s", ascending=False, kind="stable")
+    rows = rows.sort_values("time_s", ascending=False, kind="stable")
     total_s = float(work["time_s"].sum())
     longest = rows.head(OPS_NAMED)[["op", "excess", "time_s"]].itertuples(index=False, name=None)
     texts = [f"{op}: {times:.3g} ×, {percent(time_s / total_s)} of the step" for op, times, time_s in longest]
@@ -90,6 +90,5 @@ def _least_memory_time(work: pd.DataFrame, source: DeviceSpec) -> Floats:
     bytes_, cache = numbers(work, "bytes"), number(source.last_level_cache)
     cached = bytes_ if np.isnan(cache) else np.minimum(bytes_, calls_of(work) * cache)
     speedup = CORE_CACHE_SPEEDUP if source.is_processor else CACHE_SPEEDUP
-    is_measured = source.memory_bandwidth is not None and source.memory_bandwidth.status == "measured"
-    bandwidth = number(source.memory_bandwidth) * (MEASURED_GAIN if is_measured else 1.0)
+    bandwidth = number(source.memory_bandwidth) * (MEASURED_GAIN if is_measured(source.memory_bandwidth) else 1.0)
     return np.asarray((bytes_ - cached + cached / speedup) / bandwidth)

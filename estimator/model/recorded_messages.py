@@ -38,12 +38,12 @@ def waits(work: pd.DataFrame, device: DeviceSpec, ratio: Floats) -> Floats:
         device: the source; where it is not known, the target stands for it.
         ratio: low end, mid and high end of the step's target time / source time.
     """
-    found = np.zeros((3, len(work)))
+    waits_s = np.zeros((3, len(work)))
     rows = are_messages(work) & COLLECTIVE.matches(work)
     if rows.any():
         waited_s = np.maximum(numbers(work, "time_s")[rows] - message_times(work[rows], device), 0.0)
-        found[:, rows] = np.reshape(ratio, (3, 1)) * waited_s
-    return found
+        waits_s[:, rows] = np.reshape(ratio, (3, 1)) * waited_s
+    return waits_s
 
 
 def unsized_times(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:
@@ -55,14 +55,14 @@ def unsized_times(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec
         source: the source device.
         target: the target device.
     """
-    found = np.full((3, len(work)), np.nan)
+    times_s = np.full((3, len(work)), np.nan)
     rows = are_messages(profiled)
     if rows.any():
         there, here = _known(profiled[rows]), _known(work[rows])
         sized = _bytes_by_time(there, source)
         short_s, long_s = (message_times(here.assign(bytes=size), target) for size in (calls_of(here) * SHORT, sized))
-        found[:, rows] = [np.minimum(short_s, long_s), long_s, WIDENING * long_s]
-    return found
+        times_s[:, rows] = [np.minimum(short_s, long_s), long_s, WIDENING * long_s]
+    return times_s
 
 
 def message_times(work: pd.DataFrame, device: DeviceSpec) -> Floats:

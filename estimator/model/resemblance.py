@@ -58,9 +58,9 @@ def nearest_first(own: MeasuredDevice, siblings: Sequence[MeasuredDevice], preci
     other_format = OTHER_16_BIT.get(precision)
     pairs = [(measured, precision) for measured in siblings]
     pairs += [(measured, other_format) for measured in (own, *siblings) if other_format]
-    found = [
+    resembling = [
         Resembling(resemblance(own.device, precision, measured.device, format_), measured, format_)
         for measured, format_ in pairs
     ]
-    usable = [each for each in found if each.weight >= MIN_WEIGHT]
+    usable = [each for each in resembling if each.weight >= MIN_WEIGHT]
     return sorted(usable, key=lambda each: (-each.weight, each.measured.device.name, each.precision))

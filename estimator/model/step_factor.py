@@ -9,8 +9,7 @@ on one device says nothing of another.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -142,7 +141,7 @@ def _cold_times(
 def _in_step(estimate: KernelEstimate, factor: Floats, launched_share: Floats, known: Flags) -> KernelEstimate:
     """Scale isolated estimates by the step factor; of the launches only the visible share counts."""
     method = np.where(known & ~np.isnan(estimate.time_s), "transferred", estimate.method)
-    return dataclasses.replace(
+    return replace(
         estimate,
         method=method,
         time_s=factor * estimate.time_s,

@@ -285,12 +285,14 @@ def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
     if refusal is not None:
         return {**dict.fromkeys(UNIT_KEYS), "fits": refusal.fits, "refused": refusal.why}
     fits = estimated.memory.fits if estimated and estimated.memory else None
-    found = unit_of_work(result.chains[pair], _covers(result))
-    together = {
-        "devices": _count(result.chains[pair], "devices_per_training", estimated),
-        "trainings_per_device": _count(result.chains[pair], "trainings_per_device", estimated),
+    numbers = result.chains[pair]
+    return {
+        **unit_of_work(numbers, _covers(result)),
+        "devices": _count(numbers, "devices_per_training", estimated),
+        "trainings_per_device": _count(numbers, "trainings_per_device", estimated),
+        "fits": fits,
+        "refused": None,
     }
-    return {**found, **together, "fits": fits, "refused": None}
 
 
 def _count(numbers: Mapping[str, Number], name: str, estimated: Estimate | None) -> int | None:
@@ -303,7 +305,7 @@ def _terms(result: StudyResult, pair: tuple[str, str]) -> Document:
     """What the study declares of one unit on one machine: values at nominal inputs, null where it says nothing."""
     names = ("capability", "algorithmic_factor", "committed", "projected_over_committed")
     numbers = {name: result.fom_numbers.get(f"{pair_id(pair)}/{name}") for name in names}
-    values = {name: None if found is None else float(found.samples[0]) for name, found in numbers.items()}
+    values = {name: None if stated is None else float(stated.samples[0]) for name, stated in numbers.items()}
     return {"committed_s": values.pop("committed"), **values}
 
 

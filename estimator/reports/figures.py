@@ -151,11 +151,11 @@ def _rate(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def merit(document: Mapping[str, Any]) -> Figure:
     """The figures of merit of a document of a study with their intervals, and the threshold."""
-    found = {name: target["fom"] for name, target in document["targets"].items() if target["fom"] is not None}
-    figure = Picture(figsize=(7.2, 0.9 + 0.42 * max(len(found), 1)), layout="constrained")
+    foms = {name: target["fom"] for name, target in document["targets"].items() if target["fom"] is not None}
+    figure = Picture(figsize=(7.2, 0.9 + 0.42 * max(len(foms), 1)), layout="constrained")
     axes = figure.add_subplot()
-    axes.barh(list(found), [fom["mid"] for fom in found.values()], color=PART_COLOURS["compute"], height=0.62)
-    _whiskers(axes, list(found), list(found.values()))
+    axes.barh(list(foms), [fom["mid"] for fom in foms.values()], color=PART_COLOURS["compute"], height=0.62)
+    _whiskers(axes, list(foms), list(foms.values()))
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
     if document["threshold"] is not None:

@@ -105,8 +105,8 @@ def render(result: StudyResult) -> str:
         warnings=sentence_places(result, "warning"),
         numbers=result.numbers(),
         level=result.level,
-        own_means={name: mean for found in result.foms.values() for name, mean in found.means.items()},
-        own_means_unit=next((found.means_unit for found in result.foms.values()), "1"),
+        own_means={name: mean for merit in result.foms.values() for name, mean in merit.means.items()},
+        own_means_unit=next((merit.means_unit for merit in result.foms.values()), "1"),
         counts=_counts(result),
         expenses={name: head for name, head in EXPENSES.items() if any(name in n for n in result.chains.values())},
         terms=_terms(result),
@@ -116,7 +116,7 @@ def render(result: StudyResult) -> str:
 
 def _terms(result: StudyResult) -> dict[str, dict[tuple[str, str], Number]]:
     """By heading, what the study declares of units on machines."""
-    found = {
+    declared = {
         heading: {
             pair: result.fom_numbers[id]
             for pair in result.chains
@@ -124,7 +124,7 @@ def _terms(result: StudyResult) -> dict[str, dict[tuple[str, str], Number]]:
         }
         for name, heading in TERMS.items()
     }
-    return {heading: numbers for heading, numbers in found.items() if numbers}
+    return {heading: numbers for heading, numbers in declared.items() if numbers}
 
 
 def show_number(number: Number) -> Markup:
@@ -210,8 +210,7 @@ def _size(result: StudyResult, machine: str) -> str:
 
 def _counts(result: StudyResult) -> dict[str, Number]:
     """How many of each unit a campaign has, in the order of its phases."""
-    counted = ((unit, numbers["count"]) for (_, unit), numbers in result.chains.items() if "count" in numbers)
-    counts = dict(counted)
+    counts = {unit: numbers["count"] for (_, unit), numbers in result.chains.items() if "count" in numbers}
     return {unit: counts[unit] for unit in result.units if unit in counts}
 
 

@@ -27,7 +27,7 @@ def _places(result: StudyResult, texts: Iterable[tuple[str, str]]) -> dict[str, 
     places: dict[str, list[str]] = {}
     for text, place in texts:
         places.setdefault(text, []).append(place)
-    return {text: shortened(found, list(result.estimates)) for text, found in places.items()}
+    return {text: shortened(of_text, list(result.estimates)) for text, of_text in places.items()}
 
 
 def shortened(places: Iterable[str], pairs: Sequence[Pair]) -> list[str]:

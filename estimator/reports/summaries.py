@@ -253,16 +253,15 @@ def _unit_cells(numbers: Mapping[str, Any]) -> list[str]:
 def campaigns_table(campaigns: Mapping[str, Any]) -> TextTable:
     """The campaign of all counted units on each machine, the baseline among them."""
     headings = ("machine", "campaign", "campaigns per day", "ratio")
-    return TextTable(
-        "", headings, [[name, *_campaign_cells(found)] for name, found in campaigns.items()], stacks=headings[1:]
-    )
+    rows = [[name, *_campaign_cells(campaign)] for name, campaign in campaigns.items()]
+    return TextTable("", headings, rows, stacks=headings[1:])
 
 
-def _campaign_cells(found: Mapping[str, Any] | None) -> list[str]:
-    if found is None:
+def _campaign_cells(campaign: Mapping[str, Any] | None) -> list[str]:
+    if campaign is None:
         return ["cannot run all of its units", "–", "–"]
-    ratio = "–" if found["ratio"] is None else format_interval(found["ratio"], "1")
-    return [format_interval(found["time_s"]), format_interval(found["campaigns_per_day"], "1"), ratio]
+    ratio = "–" if campaign["ratio"] is None else format_interval(campaign["ratio"], "1")
+    return [format_interval(campaign["time_s"]), format_interval(campaign["campaigns_per_day"], "1"), ratio]
 
 
 def refusals(document: Mapping[str, Any]) -> list[str]:

@@ -96,17 +96,16 @@ def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimelin
 
 def _places(devices: pd.DataFrame, ops: int) -> tuple[Integers, Integers]:
     """The first and the last event of each op on a device; −1 for ops without events."""
-    order = devices.assign(end_s=devices["start_s"] + devices["duration_s"])
-    places = [
-        order.sort_values("start_s").drop_duplicates("op"),
-        order.sort_values("end_s").drop_duplicates("op", keep="last"),
-    ]
-    found = []
-    for rows in places:
-        place = np.full(ops, -1, dtype=np.int64)
-        place[rows["op"].to_numpy(dtype=int)] = rows.index.to_numpy()
-        found.append(place)
-    return found[0], found[1]
+    ends = devices.assign(end_s=devices["start_s"] + devices["duration_s"])
+    first = devices.sort_values("start_s").drop_duplicates("op")
+    last = ends.sort_values("end_s").drop_duplicates("op", keep="last")
+    return _places_of(first, ops), _places_of(last, ops)
+
+
+def _places_of(events: pd.DataFrame, ops: int) -> Integers:
+    """The place of each op's only event; −1 for ops without one."""
+    places = pd.Series(events.index, index=events["op"]).reindex(range(ops), fill_value=-1)
+    return np.asarray(places, dtype=np.int64)
 
 
 def _event_of(op: pd.Series, place: Integers) -> Integers:

@@ -45,22 +45,15 @@ OTHER_STACK = (0.63, 1.0, 1.6)
 
 @dataclass(frozen=True)
 class HostScenario:
-    """How long the host takes, in every draw, as a multiple of what the timeline says, and what becomes of input.
-
-    ``dispatch_s`` is the nominal time between two launches [s], where it stands in place of the profile's host.
-    ``other_stack``: an accelerator's stack launches what a processor ran, or nothing, ahead of the device; ``kernels``
-    multiplies the times of all ops; 1 unless the profile shows another stack's ops, or none that ran. ``host_ops`` and
-    ``input_ops`` are what the host's own ops and those that read input take beside that, as multiples of the profile's;
-    None where they take its own.
-    """
+    """How long the host takes, and what becomes of input. Arrays have one number a draw."""
 
     name: str
-    pace: Floats
-    dispatch_s: float | None = None
-    other_stack: bool = False
-    kernels: Floats | float = 1.0
-    host_ops: Floats | None = None
-    input_ops: Floats | None = None
+    pace: Floats  # how many times as long the host takes as the timeline says
+    dispatch_s: float | None = None  # nominal time between two launches [s], where it stands for the profile's host
+    other_stack: bool = False  # whether an accelerator's stack launches what a processor ran, or what never ran
+    kernels: Floats | float = 1.0  # factor on the times of all ops; 1 unless another stack ran them, or none did
+    host_ops: Floats | None = None  # what the host's own ops take, over the profile's; None: its own time
+    input_ops: Floats | None = None  # the same of the ops that read input
     input: InputWord = "carried"
     notes: tuple[Note, ...] = ()
 

@@ -33,7 +33,7 @@ from estimator.core.types import (
     Workload,
 )
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 GB, GIB = 1e9, 2.0**30
 LARGEST = 1e9  # batch, where memory does not grow with it
 MEMORY_PARTS = ("parameters", "gradients", "optimizer", "activations", "workspace", "buckets", "allocator", "reserve")
@@ -103,7 +103,7 @@ def allocator(workload: Workload, convolves: bool) -> Range:
     return given.allocator_with_convolutions.get(framework_of(workload.framework), alone)
 
 
-def by_framework(given: Mapping[str, Found], workload: Workload) -> Found:
+def by_framework(given: Mapping[str, Value], workload: Workload) -> Value:
     """The number of a workload's framework."""
     return given.get(framework_of(workload.framework), given["other"])
 

@@ -46,6 +46,8 @@ def check_fits(use: MemoryUse, device: DeviceSpec, workload: Workload) -> tuple[
 class DoesNotFitError(UnfitError):
     """A training that a device's memory cannot hold."""
 
+    fits = False
+
 
 def _sentence(use: MemoryUse, device: DeviceSpec, low: float) -> str:
     parts = sorted(((float(samples[0]), name) for name, samples in use.parts.items()), reverse=True)

@@ -25,14 +25,12 @@ from estimator.core.types import Floats
 
 @dataclass(frozen=True)
 class MicroStep:
-    """One micro-batch through a whole model [s]: both passes of what stands before the blocks, of all blocks, and
-    behind them; the update of the weights of the stage that has most of them.
-    """
+    """One micro-batch through a whole model [s], both passes."""
 
-    before_s: Floats
-    blocks_s: Floats
-    behind_s: Floats
-    update_s: Floats
+    before_s: Floats  # of what stands before the blocks
+    blocks_s: Floats  # of all blocks
+    behind_s: Floats  # of what stands behind them
+    update_s: Floats  # of the weights, in the stage that has most of them
 
 
 def accumulated(passes_s: Floats, last_s: Floats, micro_batches: int) -> Floats:

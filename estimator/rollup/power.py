@@ -41,13 +41,9 @@ def idle_power(limit_w: ArrayLike, gddr_bytes: ArrayLike, coefficients: PowerCoe
     )
 
 
-def intensity(busy: ArrayLike, compute: ArrayLike, memory: ArrayLike, coefficients: PowerCoefficients) -> Floats:
-    """Share of the range from idle to the limit that is asked for: min(1, busy·B + compute·U_c + memory·U_m)."""
-    asked = (
-        coefficients.busy * np.asarray(busy)
-        + coefficients.compute * np.asarray(compute)
-        + coefficients.memory * np.asarray(memory)
-    )
+def intensity(compute: ArrayLike, memory: ArrayLike, coefficients: PowerCoefficients) -> Floats:
+    """Share of the range from idle to the limit that a running op asks for: min(1, busy + compute·U_c + memory·U_m)."""
+    asked = coefficients.busy + coefficients.compute * np.asarray(compute) + coefficients.memory * np.asarray(memory)
     return np.asarray(np.minimum(asked, 1.0))
 
 
@@ -116,7 +112,7 @@ def step_power(
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     op_s = prediction.samples[0]
     of_peak, of_bandwidth = (np.divide(each, op_s, out=np.zeros_like(op_s), where=op_s > 0) for each in peak_times_s)
-    beyond_s = float(on_device @ (op_s * (intensity(1.0, of_peak, of_bandwidth, coefficients) - coefficients.busy)))
+    beyond_s = float(on_device @ (op_s * (intensity(of_peak, of_bandwidth, coefficients) - coefficients.busy)))
     busy_s = np.minimum(replayed.running_s, step_s)  # lanes may run ops at once
     asked = (coefficients.busy * busy_s + beyond_s) / step_s
     idle_w, factor, reading = uncertain_factors(device, coefficients, plan.draws, plan.seed)

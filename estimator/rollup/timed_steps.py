@@ -61,7 +61,7 @@ def conditioned(
     if not len(timed):
         return steps_s
     draws, log_steps = len(steps_s) - 1, np.log(steps_s)
-    rows, mean, std = _repeated(np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, dtype=float)))
+    rows, mean, std = _repeated(timed, measured_s)
     shared, error = _shared_covariance(log_steps), np.full(len(names), CONFIGURATION)
     error[rows] = error_of_each(shared[np.ix_(rows, rows)], mean - log_steps[0, rows], std)
     state = log_steps + PROGRAM * standard("timed.program", draws, seed)[:, None]
@@ -69,8 +69,8 @@ def conditioned(
     covariance = shared + np.diag(error**2)
     gain = np.linalg.solve(_of_times(covariance, rows, std), covariance[rows])
     observed = mean + std * _columns([f"timed.{names[row]}" for row in rows], draws, seed)
-    found = state + (observed - state[:, rows]) @ gain
-    return np.asarray(np.exp(found[0] + birge_ratio(steps_s, timed, measured_s) * (found - found[0])))
+    given = state + (observed - state[:, rows]) @ gain
+    return np.asarray(np.exp(given[0] + birge_ratio(steps_s, timed, measured_s) * (given - given[0])))
 
 
 def error_of_each(shared: Floats, off: Floats, std: Floats) -> Floats:
@@ -144,15 +144,16 @@ def _surprises(off: Floats, inverse: Floats) -> Floats:
 
 def _residuals(steps_s: Floats, timed: Sequence[int], measured_s: Sequence[float]) -> tuple[Integers, Floats, Floats]:
     """The configurations that were timed, their mean logarithms less those of the nominal steps, and C⁻¹ of these."""
-    rows, mean, std = _repeated(np.asarray(timed, dtype=int), np.log(np.asarray(measured_s, dtype=float)))
+    rows, mean, std = _repeated(timed, measured_s)
     covariance = _shared_covariance(np.log(steps_s)) + CONFIGURATION**2 * np.eye(steps_s.shape[1])
     inverse = np.linalg.inv(_of_times(covariance, rows, std))
     return rows, np.asarray(mean - np.log(steps_s[0, rows])), np.asarray(inverse)
 
 
-def _repeated(timed: Integers, logs: Floats) -> tuple[Integers, Floats, Floats]:
+def _repeated(timed: Sequence[int], measured_s: Sequence[float]) -> tuple[Integers, Floats, Floats]:
     """The configurations that were timed, the mean logarithm of each one's times, and its standard error."""
-    rows, place, count = np.unique(timed, return_inverse=True, return_counts=True)
+    logs = np.log(np.asarray(measured_s, dtype=float))
+    rows, place, count = np.unique(np.asarray(timed, dtype=int), return_inverse=True, return_counts=True)
     mean = np.bincount(place, logs) / count
     spread = np.sqrt(np.bincount(place, (logs - mean[place]) ** 2) / np.maximum(count - 1, 1))
     return rows, mean, np.maximum(spread, REPEATS) / np.sqrt(count)

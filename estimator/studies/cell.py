@@ -10,7 +10,6 @@ from estimator.core.errors import UnfitError
 from estimator.core.notes import Note
 from estimator.core.types import Estimate, Number, Profile, Refusal
 from estimator.rollup.campaign import PHASES
-from estimator.rollup.memory_fit import DoesNotFitError
 from estimator.studies.size import Size, machine_size
 from estimator.studies.study import Study
 from estimator.studies.unit import estimate_unit, unit_of_campaign
@@ -67,4 +66,4 @@ def derive_cell(study: Study, pair: tuple[str, str], profile: Profile | None, fo
         of_campaign, notes = _of_campaign(study, pair, profile, folder, size)
         return Cell(numbers | of_campaign, replace(estimate, notes=(*notes, *estimate.notes)))
     except UnfitError as error:
-        return Cell(refusal=Refusal("; ".join(error.faults), False if isinstance(error, DoesNotFitError) else None))
+        return Cell(refusal=Refusal("; ".join(error.faults), error.fits))

@@ -9,7 +9,6 @@ from estimator.core.errors import UnfitError
 from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.devices.sides import planned_device
 from estimator.pipeline.step import estimate
-from estimator.rollup.memory_fit import DoesNotFitError
 
 
 @dataclass(frozen=True)
@@ -38,5 +37,4 @@ def _estimate_or_reason(profile: Profile, plan: RunPlan) -> Estimate | Unfit:
     try:
         return estimate(profile, plan)
     except UnfitError as error:
-        fits = False if isinstance(error, DoesNotFitError) else None
-        return Unfit(profile.workload.name, planned_device(plan, plan.target).name, "; ".join(error.faults), fits)
+        return Unfit(profile.workload.name, planned_device(plan, plan.target).name, "; ".join(error.faults), error.fits)

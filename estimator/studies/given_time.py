@@ -13,14 +13,12 @@ from estimator.studies.terms import RanOn
 
 
 class Worker(NamedTuple):
-    """What takes a given time: its level in words, its nodes and devices, and its share: workers of a node, or nodes
-    of a worker.
-    """
+    """What takes a given time."""
 
-    level: str
+    level: str  # in words
     nodes: int
     devices: int
-    share: Given
+    share: Given  # workers of a node, or nodes of a worker
 
 
 def worker_of_time(unit: UnitOfWork, machine: str, size: Size) -> Worker:

@@ -85,8 +85,9 @@ def rate_name(numbers: Mapping[str, Number], definition: Definition) -> str:
 
 
 def _both(study: Study, machine: str, chains: Chains, definition: Definition) -> tuple[Floats, Floats]:
-    rates, baseline = (_rates(study, name, chains, definition) for name in (machine, study.baseline))
-    rates, baseline = np.broadcast_arrays(rates, baseline)
+    """The rates of a machine and of the baseline, with as many samples."""
+    both = (_rates(study, name, chains, definition) for name in (machine, study.baseline))
+    rates, baseline = np.broadcast_arrays(*both)
     return rates, baseline
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from estimator.core.types import Chains, FigureOfMerit, Floats, Number, pair_id
 from estimator.rollup import chain
@@ -14,48 +14,45 @@ VARIANTS = (  # of a figure of merit: its name, what it is, what the units decla
     ("fom_with_algorithm", "figure of merit with the algorithmic factors", "algorithmic_factor", "with_algorithm"),
     ("fom_committed", "figure of merit by committed times", "committed", "committed"),
 )
+MULTIPLIED = {  # into the rates of a machine, in words, by what the units declare of it
+    "capability": "capability factors of the units",
+    "algorithmic_factor": "their algorithmic factors",
+    "committed": "projected / committed times",
+}
 
 
 def fom_number(study: Study, merit: FigureOfMerit, chains: Chains) -> Number:
     """The figure of merit with its derivation."""
-    return _number(study, merit, chains, ("fom", "figure of merit"), merit.samples)
+    return _number(study, merit, chains, ("fom", "figure of merit"), merit.samples, ("capability",))
 
 
 def _number(
-    study: Study, merit: FigureOfMerit, chains: Chains, names: tuple[str, str], samples: Floats, declared: str = ""
+    study: Study, merit: FigureOfMerit, chains: Chains, names: tuple[str, str], samples: Floats, keys: Sequence[str]
 ) -> Number:
-    name, label = names
+    """``names``: its name, and what it is; ``keys``: of what the units may declare for it."""
     machines, units = (merit.target, study.baseline), study.units_of_work
-    definition = study.figure_of_merit
-    rates = [rate_of(chains[machine, unit], definition).id for machine in machines for unit in units]
+    rates = [rate_of(chains[machine, unit], study.figure_of_merit).id for machine in machines for unit in units]
     weights = [f"weights/{unit}" for unit in units]
-    factors = [id for key in ("capability", declared) for id in _declared(study, merit.target, key)]
-    formula = " × ".join((str(definition), *_also(study, merit.target, declared)))
-    return Number(f"{merit.target}/{name}", label, samples, "1", merit.level, formula, (*rates, *weights, *factors))
-
-
-def _also(study: Study, machine: str, declared: str) -> Iterator[str]:
-    """In words, what the rates of a machine are multiplied by."""
-    if _declared(study, machine, "capability"):
-        yield "capability factors of the units"
-    if declared:
-        yield {"algorithmic_factor": "their algorithmic factors", "committed": "projected / committed times"}[declared]
+    declared = {key: _declared(study, merit.target, key) for key in keys}
+    formula = " × ".join((str(study.figure_of_merit), *(MULTIPLIED[key] for key, ids in declared.items() if ids)))
+    inputs = (*rates, *weights, *(id for ids in declared.values() for id in ids))
+    return Number(f"{merit.target}/{names[0]}", names[1], samples, "1", merit.level, formula, inputs)
 
 
 def _declared(study: Study, machine: str, key: str) -> list[str]:
-    """The ids of what the units declare of a machine under a key; none for an empty key."""
-    units = study.units_of_work.items() if key else ()
+    """The ids of what the units declare of a machine under a key."""
+    units = study.units_of_work.items()
     return [f"{pair_id((machine, name))}/{key}" for name, unit in units if machine in getattr(unit, key)]
 
 
 def merit_numbers(study: Study, foms: Mapping[str, FigureOfMerit], chains: Chains) -> dict[str, Number]:
     """All numbers of the figures of merit beside the chains', by id."""
-    numbers = [*weight_numbers(study).values(), *_terms(study, chains)]
+    numbers = [*weight_numbers(study), *_terms(study, chains)]
     for merit in foms.values():
         numbers.append(fom_number(study, merit, chains))
         for name, label, declared, field in VARIANTS:
             if (samples := getattr(merit, field)) is not None:
-                numbers.append(_number(study, merit, chains, (name, label), samples, declared))
+                numbers.append(_number(study, merit, chains, (name, label), samples, ("capability", declared)))
     return {number.id: number for number in numbers}
 
 
@@ -79,14 +76,10 @@ def _terms(study: Study, chains: Chains) -> Iterator[Number]:
             yield Number(id, "projected / committed rate", ratio, "1", projected.level, formula, inputs)
 
 
-def weight_numbers(study: Study) -> dict[str, Number]:
-    """The weight of each unit of work, by id."""
-    definition, origins = study.figure_of_merit, dict.fromkeys(study.units_of_work, "study file, else 1")
-    if definition.published and not definition.published.weighted:
-        origins = dict.fromkeys(origins, f"{definition.preset} has no weights")
-    weights = zip(origins.items(), weights_of(study, definition), strict=True)
-    numbers = (
-        chain.given(f"weights/{name}", f"weight of {name}", weight, "1", "study", origin)
-        for (name, origin), weight in weights
-    )
-    return {number.id: number for number in numbers}
+def weight_numbers(study: Study) -> Iterator[Number]:
+    """The weight of each unit of work."""
+    definition = study.figure_of_merit
+    has_none = definition.published is not None and not definition.published.weighted
+    origin = f"{definition.preset} has no weights" if has_none else "study file, else 1"
+    for name, weight in zip(study.units_of_work, weights_of(study, definition), strict=True):
+        yield chain.given(f"weights/{name}", f"weight of {name}", weight, "1", "study", origin)

@@ -17,7 +17,7 @@ from estimator.core.operators import (
     is_cast,
     with_operators,
 )
-from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING
+from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING, complete
 from estimator.core.types import Workload
 from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
@@ -86,10 +86,11 @@ def with_cold_rows(shapes: pd.DataFrame) -> pd.DataFrame:
 
 def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     """The rows of WORK that have a shape; bytes and FLOP of one call, except for products and convolutions."""
-    products = (work["op_class"] == "gemm") & work[list(SHAPED_BY["gemm"])].notna().all(axis=1)
-    convolutions = (work["op_class"] == "convolution") & work[list(SHAPED_BY["convolution"])].notna().all(axis=1)
+    products, convolutions = (
+        (work["op_class"] == name) & complete(work, SHAPED_BY[name]) for name in ("gemm", "convolution")
+    )
     pools = work["op_class"] == "pooling"
-    streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | work[POOL_COLUMNS].notna().all(axis=1))
+    streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | complete(work, POOL_COLUMNS))
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {name: (work[name] / calls).round().mask(work["op_class"].isin(MATRIX)) for name in ("bytes", "flop")}
     has_shape = products | convolutions | streams

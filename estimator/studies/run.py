@@ -51,11 +51,10 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
     compared = [name for name in study.machines if name != study.baseline and name not in without_fom]
     with within(f"{path}"):
         foms = {name: figure_of_merit(study, name, chains) for name in compared}
-    systems = _systems(study, folder)
-    sizes = dict(_sizes(study, systems))
-    with within(f"{path}"):
         comparisons = compare_published(study, folder, profiles, chains, foms, refusals)
         audits = [audit_table(name, table, folder, study.draws, study.seed) for name, table in study.tables.items()]
+    systems = _systems(study, folder)
+    sizes = dict(_sizes(study, systems))
     audited = [estimate for audit in audits for estimate in audit.estimates.values()]
     audit_profiles = {estimate.profile.workload.name: estimate.profile for estimate in audited}
     all_estimates = [
@@ -63,7 +62,6 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
         *(comparison.estimate for comparison in comparisons if comparison.estimate),
         *audited,
     ]
-
     return StudyResult(
         title=study.title,
         description=study.description,

@@ -20,7 +20,7 @@ from estimator.rollup.timed_steps import birge_ratio, conditioned, surprise
 
 Row = Mapping[str, int | None]  # devices, local_batch, global_batch
 MOST = 300.0  # times the predicted step, or less by as much: then a time is in another unit; milliseconds are 1000
-SURPRISE = 3.0  # standard deviations from which a timed step is doubted
+SURPRISE = 3.0  # standard deviations beyond which a timed step is to be checked
 SHOWN = 1.05  # Birge ratio from which a warning states it
 SIZES = ("devices", "local_batch", "global_batch")
 
@@ -99,8 +99,8 @@ def given_timed(steps_s: Mapping[Group, Floats], timed: TimedSteps, seed: int) -
     groups = list(steps_s)
     samples_s = np.stack(list(steps_s.values()), axis=1)
     places = [groups.index(group) for group in timed.groups]
-    found_s = conditioned(samples_s, [str(group) for group in groups], places, timed.measured_s, seed)
-    return dict(zip(groups, found_s.T, strict=True))
+    conditioned_s = conditioned(samples_s, [str(group) for group in groups], places, timed.measured_s, seed)
+    return dict(zip(groups, conditioned_s.T, strict=True))
 
 
 def what_they_change(timed: TimedSteps, steps_s: Sequence[tuple[Floats, Floats]]) -> Iterator[str]:

@@ -14,8 +14,7 @@ def campaigns(study: Study, chains: Chains) -> dict[str, dict[str, Number]]:
     """The numbers of a campaign on every machine that can run all of its units; none where no unit has a count."""
     units = [name for name, unit in study.units_of_work.items() if unit.count is not None]
     able = [name for name in study.machines if units and all((name, unit) in chains for unit in units)]
-    found = {name: _campaign(name, units, chains, {}) for name in able}
-    baseline = found.get(study.baseline, {})
+    baseline = _campaign(study.baseline, units, chains, {}) if study.baseline in able else {}
     return {name: _campaign(name, units, chains, baseline) for name in able}
 
 

@@ -89,8 +89,8 @@ def injection_gbps(ports: object) -> float:
     What is usual, where none is described that gradients could pass.
     """
     parts = [part for part in re.split(r"[,;+]", str(ports)) if not ASIDE.search(part) or "ompute" in part]
-    found = [float(count or 1) * float(rate) for part in parts for count, rate in PORT.findall(part)]
-    return max((rate for rate in found if rate >= LEAST_GBPS), default=USUAL_GBPS)
+    rates = [float(count or 1) * float(rate) for part in parts for count, rate in PORT.findall(part)]
+    return max((rate for rate in rates if rate >= LEAST_GBPS), default=USUAL_GBPS)
 
 
 def judge(truth: pd.DataFrame, runs: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:

@@ -36,7 +36,6 @@ PRECISIONS = {"fp32": "fp32", "tf32": "tf32", "amp": "fp16"}  # a table's word â
 FINE_TUNING, SQUAD_LENGTH = "Fine-tuning", 384  # where a table names no length: of SQuAD, by its examples' scripts
 PREDICTIONS = {128: 20, 512: 80}  # of masked tokens, by length; README of google-research/bert
 ACCUMULATED = ("PaddlePaddle",)  # frameworks whose tables list the batch of an update in place of a step's
-SETTING = ["seq_len", "precision", "batch_per_gpu"]
 BERT_LARGE: dict[str, Any] = {  # Devlin et al., BERT, 2019; the vocabulary is padded to a multiple of 8 there
     "kind": "bert", "blocks": 24, "hidden_size": 1024, "heads": 16, "vocabulary": 30528, "max_positions": 512,
 }  # fmt: skip
@@ -77,11 +76,11 @@ def _as_steps(rows: pd.DataFrame) -> pd.DataFrame:
     tuned = rows["section"].str.contains(FINE_TUNING)
     batch = batch.mask(tuned, rows["batch_per_gpu"])
     length = rows["seq_len"].mask(tuned & rows["seq_len"].isna(), SQUAD_LENGTH)
-    found = rows.assign(
+    described = rows.assign(
         batch=batch, accumulated=accumulated, length=length, tuned=tuned, device=rows["device"].map(DEVICES),
         time_s=batch / rows["throughput"],
     )  # fmt: skip
-    return found[found[["batch", "length", "time_s"]].notna().all(axis=1)].reset_index(drop=True)
+    return described[described[["batch", "length", "time_s"]].notna().all(axis=1)].reset_index(drop=True)
 
 
 def _printed_for_several(rows: pd.DataFrame) -> pd.Series:

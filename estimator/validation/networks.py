@@ -11,7 +11,7 @@ NVIDIA trains version 1.5 of ResNet-50, which has 6 % more multiply-adds than th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +61,10 @@ def read_rates(folder: str | Path) -> PublishedRows:
     known = table[table["model"].isin(NETWORKS) & table["device"].isin(DEVICES) & table["precision"].isin(PRECISIONS)]
     rows = known[known["batch"].notna()]
     step_s = rows["batch"] / rows["images_per_s"]
-    found = rows.assign(profile=rows["model"].map(NETWORKS), device=rows["device"].map(DEVICES), time_s=step_s)
+    judged = rows.assign(profile=rows["model"].map(NETWORKS), device=rows["device"].map(DEVICES), time_s=step_s)
     without = len(known) - len(rows)
     note = f"{without} of {len(known)} published rates of networks are left out, as they name no batch size"
-    return PublishedRows(found.reset_index(drop=True), (note,) if without else ())
+    return PublishedRows(judged.reset_index(drop=True), (note,) if without else ())
 
 
 def _tensorflow(path: Path) -> pd.DataFrame:
@@ -109,14 +109,14 @@ def _predict_step(row: Mapping[str, Any], measurements: str) -> dict[str, float]
         measurements=measurements,
         batch=int(float(str(row["batch"]))),
     )
-    found = estimate(profile, plan)
-    return {**step_of_methods(found), RATIO_OF_PEAKS: ratio_of_peaks(profile, found)}
+    estimated = estimate(profile, plan)
+    return {**step_of_methods(estimated), RATIO_OF_PEAKS: ratio_of_peaks(profile, estimated)}
 
 
-def step_of_methods(found: Estimate) -> dict[str, float]:
+def step_of_methods(estimated: Estimate) -> dict[str, float]:
     """Our step with the ends of its interval, and that of the bare roofline [s]."""
-    ours = {name: float(value) for name, value in our_columns(found.step.total).items()}
-    return {**ours, "roofline": bare_roofline(found)}
+    ours = {name: float(value) for name, value in our_columns(estimated.step.total).items()}
+    return {**ours, "roofline": bare_roofline(estimated)}
 
 
 @cache
@@ -124,19 +124,19 @@ def _profile(name: str) -> Profile:
     return read_profile(name)
 
 
-def bare_roofline(found: Estimate) -> float:
+def bare_roofline(estimated: Estimate) -> float:
     """Sum over ops of max(W/P, Q/B) on the target [s]; only products and convolutions are bound by arithmetic."""
-    ops, bandwidth = found.prediction.ops, found.target.memory_bandwidth
+    ops, bandwidth = estimated.prediction.ops, estimated.target.memory_bandwidth
     flop = ops["flop"].where(ops["op_class"].isin(MATRIX), 0.0).fillna(0.0).to_numpy(dtype=float)
     bytes_ = ops["bytes"].fillna(0.0).to_numpy(dtype=float)
-    peaks = ops["precision"].fillna("").map(lambda precision: _peak(found.target.name, precision)).to_numpy(dtype=float)
+    peaks = ops["precision"].fillna("").map(partial(_peak, estimated.target.name)).to_numpy(dtype=float)
     return float(physics.ideal_time(flop, bytes_, peaks, bandwidth.value if bandwidth else np.inf).sum())
 
 
-def ratio_of_peaks(profile: Profile, found: Estimate) -> float:
+def ratio_of_peaks(profile: Profile, estimated: Estimate) -> float:
     """The source's step at the wanted batch × the ratio of the two peaks [s]."""
     per_sample = (profile.wall_step_s or 0.0) / (profile.workload.batch_size or 1)
-    return per_sample * (found.plan.batch or 0) * SOURCE_PEAK / _peak(found.target.name, found.precision)
+    return per_sample * (estimated.plan.batch or 0) * SOURCE_PEAK / _peak(estimated.target.name, estimated.precision)
 
 
 @cache

@@ -108,7 +108,7 @@ def least_power(rows: pd.DataFrame) -> float:
 
 def phase_intensities(coefficients: PowerCoefficients) -> Floats:
     """The intensities of phases of products, and of phases of streams."""
-    return power.intensity(1.0, np.array([PRODUCTS_ATTAIN, 0.0]), np.array([0.0, STREAMS_ATTAIN]), coefficients)
+    return power.intensity(np.array([PRODUCTS_ATTAIN, 0.0]), np.array([0.0, STREAMS_ATTAIN]), coefficients)
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,11 @@ def read_mixtures(rows: pd.DataFrame, device: Card, coefficients: PowerCoefficie
     """
     import pandas as pd
 
-    keys, found = [], []
+    keys, mixtures = [], []
     for key, group in rows.groupby([*TRAINING, "batch"]):
         keys.append(key)
-        found.append(_mixture(group, device, coefficients))
-    shares, log_epoch, misfit = (np.array(each) for each in zip(*found, strict=True))
+        mixtures.append(_mixture(group, device, coefficients))
+    shares, log_epoch, misfit = (np.array(each) for each in zip(*mixtures, strict=True))
     return Mixtures(pd.DataFrame(keys, columns=[*TRAINING, "batch"]), shares, np.exp(log_epoch), float(np.sum(misfit)))
 
 
@@ -197,16 +197,16 @@ def predict(
     import pandas as pd
 
     target = load_device(str(rows["device"].iloc[0]))
-    kept, found = [], []
+    kept, predicted = [], []
     for key, group in rows.groupby([*TRAINING, "batch"]):
         at_batch = [(at, numbers) for numbers, mixtures in sources.values() if (at := _at_batch(mixtures, key))]
         if at_batch:
             kept.append(group)
             taken = [_take(*at, numbers, target, group, coefficients, draws, factor) for at, numbers in at_batch]
-            found.append([_log_mean(each) for each in zip(*taken, strict=True)])
+            predicted.append([_log_mean(each) for each in zip(*taken, strict=True)])
     if not kept:
         return rows.iloc[:0], Predicted(*(np.empty((1 + draws, 0)) for _ in range(3)))
-    return pd.concat(kept), Predicted(*(np.concatenate(each, axis=1) for each in zip(*found, strict=True)))
+    return pd.concat(kept), Predicted(*(np.concatenate(each, axis=1) for each in zip(*predicted, strict=True)))
 
 
 def _log_mean(values: tuple[Floats, ...]) -> Floats:
@@ -275,13 +275,13 @@ def judge(rows: pd.DataFrame, fit: Fit) -> dict[str, pd.DataFrame]:
 def _judged(
     rows: pd.DataFrame, sources: Mapping[str, Source], coefficients: PowerCoefficients
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    kept, found = predict(rows, sources, coefficients)
+    kept, predicted = predict(rows, sources, coefficients)
     default = _rows_at_default(kept)
     default_s = kept["epoch_s"].to_numpy(dtype=float)[default]
-    timed = found.factor / found.factor[:, default] * default_s
+    timed = predicted.factor / predicted.factor[:, default] * default_s
     measured = kept["power_w"], kept["power_w"] * kept["epoch_s"], kept["power_w"] * kept["epoch_s"]
-    samples = found.power_w, found.power_w * found.epoch_s, found.power_w * timed
-    limit = kept["power_limit_w"], kept["power_limit_w"] * found.epoch_s[0], kept["power_limit_w"] * default_s
+    samples = predicted.power_w, predicted.power_w * predicted.epoch_s, predicted.power_w * timed
+    limit = kept["power_limit_w"], kept["power_limit_w"] * predicted.epoch_s[0], kept["power_limit_w"] * default_s
     for name, truth, ours, theirs in zip(PROBLEMS, measured, samples, limit, strict=True):
         yield name, _describe(kept, truth, ours, theirs)
 

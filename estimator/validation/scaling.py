@@ -228,8 +228,8 @@ def _alike(row: dict[str, object]) -> StepTime:
     gpus, nodes, split = int(float(str(row["gpus"]))), int(float(str(row["nodes"]))), read_split(str(row["split"]))
     predicted, one = _one_device(float(str(row["one_s"])), str(row["device"]), int(float(str(row["parameters"]))))
     there = _built_in(predicted, str(row["system"]), row["links"])
-    found = step_of_group(there, one, Group(gpus, nodes, None, None), split, NO_SPREAD)
-    return found.step if row["overlaps"] else lengthened(one, one.total + found.communication_s, np.ones(1))
+    grouped = step_of_group(there, one, Group(gpus, nodes, None, None), split, NO_SPREAD)
+    return grouped.step if row["overlaps"] else lengthened(one, one.total + grouped.communication_s, np.ones(1))
 
 
 @cache

@@ -214,10 +214,10 @@ def read_held_out(path: Path, problems: Sequence[str] = ()) -> Validation:
     cells = csv_files.read_csv(path)
     numbers = cells[["groups", "n", *scores.FIGURES]].apply(pd.to_numeric)
     table = cells.assign(**numbers)[scores.COLUMNS].fillna(dict.fromkeys(KEYS, ""))
-    found = table[table["problem"].isin(problems or TITLES)]
-    if missing := [name for name in problems if name not in set(found["problem"])]:
+    held_out = table[table["problem"].isin(problems or TITLES)]
+    if missing := [name for name in problems if name not in set(held_out["problem"])]:
         raise EstimatorError(f"{path}: holds no errors of {', '.join(missing)}; judge anew with --data")
-    return Validation(found)
+    return Validation(held_out)
 
 
 def _refuse_unknown(problems: Sequence[str]) -> None:

@@ -136,8 +136,8 @@ def _sized(work: pd.DataFrame, kind: pd.Series) -> dict[Hashable, Stack | Fused]
     """What each layer computes, by its row, where the operands tell."""
     layers = work[kind.notna()]
     parsed = shapes.parse_ops(layers, None)
-    found = (_sizes_of(parsed.ops[code], text) for code, text in zip(parsed.codes, layers["shapes"], strict=True))
-    return {row: sizes for row, sizes in zip(layers.index, found, strict=True) if sizes}
+    computed = (_sizes_of(parsed.ops[code], text) for code, text in zip(parsed.codes, layers["shapes"], strict=True))
+    return {row: sizes for row, sizes in zip(layers.index, computed, strict=True) if sizes}
 
 
 def _sizes_of(op: shapes.Op, text: object) -> Stack | Fused | None:

@@ -123,7 +123,7 @@ def with_batch(work: pd.DataFrame, factor: float) -> pd.DataFrame:
 
 def _by_shapes(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, rows: pd.Series) -> pd.Series:
     """Bytes of all calls by the operands and results: the larger of both."""
-    elements = parsed_ops.spread(parsed_ops.read_each(rows, _elements, "message"), lambda found: found)
+    elements = parsed_ops.spread(parsed_ops.read_each(rows, _elements, "message"), lambda each: each)
     return pd.Series(elements * itemsizes(work["precision"]) * numbers(work, "calls"), index=work.index)
 
 
@@ -151,5 +151,5 @@ def _among(work: pd.DataFrame, rows: pd.Series, workload: Workload) -> pd.Series
     copies = set(group[gradient])
     buffer = rows & (operator == "collective_broadcast") & group.isin(copies)
     weights = rows & operator.isin(SPREADS) & group.isin(copies - set(group[reduces & forward]))
-    found = (gradient | buffer | weights) & (workload.mode == "training")
-    return pd.Series(np.where(found, COPIES, MODEL), index=work.index, dtype="string[python]").where(rows)
+    by_copies = (gradient | buffer | weights) & (workload.mode == "training")
+    return pd.Series(np.where(by_copies, COPIES, MODEL), index=work.index, dtype="string[python]").where(rows)

@@ -106,11 +106,9 @@ def _image_ops(work: pd.DataFrame, rows: pd.Series, batch: int | None) -> dict[i
     """Of these rows, those on an image or a smaller tensor, in the order of the table."""
     rows = rows & (work["work_source"] == "shapes") & (work["bytes"] > 0)
     parsed = shapes.parse_ops(work, batch)
-    found = parsed.read_each(rows, _image_op, "normalization")
+    ops = parsed.read_each(rows, _image_op, "normalization")
     chosen, codes = np.flatnonzero(rows.to_numpy(dtype=bool)), np.asarray(parsed.codes)
-    return {
-        row: found[code] for row, code in zip(chosen.tolist(), codes[chosen].tolist(), strict=True) if code in found
-    }
+    return {row: ops[code] for row, code in zip(chosen.tolist(), codes[chosen].tolist(), strict=True) if code in ops}
 
 
 def _image_op(op: shapes.Op) -> _ImageOp | None:

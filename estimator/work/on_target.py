@@ -118,5 +118,5 @@ def ranks_of(profile: Profile) -> RecordedRanks:
 
 def matrix_precision(work: pd.DataFrame, workload: Workload) -> str:
     """The precision of the matrix products of a WORK table, ``bf16/fp32`` where there are several."""
-    found = work.loc[work["op_class"].isin(MATRIX), "precision"].unique()
-    return "/".join(sorted(found)) or workload.precision
+    precisions = work.loc[work["op_class"].isin(MATRIX), "precision"].unique()
+    return "/".join(sorted(precisions)) or workload.precision

@@ -112,7 +112,7 @@ class _Tensors:
         if taken:  # one more operand, more likely what nothing has kept yet
             same = [each for each in same if not each.is_kept] or same
         in_turn = (unread, same, parts, whole) if with_weights else (unread, parts, same, whole)
-        return next((found[-1] for found in in_turn if found), None)
+        return next((tensors[-1] for tensors in in_turn if tensors), None)
 
     def holds(self, elements: int) -> bool:
         """Whether an op wrote a tensor of this size that has a gradient."""

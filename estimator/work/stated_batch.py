@@ -33,14 +33,14 @@ def contradiction(work: pd.DataFrame, workload: Workload) -> str:
 
 def contradicted_batch(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
     """A note where a WORK table cannot be of its workload's batch."""
-    found = contradiction(work, workload)
-    text = f"{found}: correct it, unless a step adds up the gradients of several smaller batches"
-    return (Note("batch-contradicted", text),) if found else ()
+    fault = contradiction(work, workload)
+    text = f"{fault}: correct it, unless a step adds up the gradients of several smaller batches"
+    return (Note("batch-contradicted", text),) if fault else ()
 
 
 def _first_sizes(shapes: pd.Series) -> set[int]:
     """The first size of each cell of shapes."""
-    return {int(found.group()) for text in shapes.dropna().unique() if (found := re.match(r"-?\d+", text))}
+    return {int(match.group()) for text in shapes.dropna().unique() if (match := re.match(r"-?\d+", text))}
 
 
 def _sizes(work: pd.DataFrame) -> set[int]:

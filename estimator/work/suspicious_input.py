@@ -39,14 +39,14 @@ def times_in_another_unit(work: pd.DataFrame) -> tuple[Note, ...]:
     flop, product_s = float(work.loc[products, "flop"].sum()), float(work.loc[products, "time_s"].sum())
     rate = show(flop / product_s, "FLOP/s", 3) if product_s else ""
     if total_s > LONGEST_STEP_S:
-        found = f"the ops take {total_s:.0f} s a step: {TOO_LONG}"
+        text = f"the ops take {total_s:.0f} s a step: {TOO_LONG}"
     elif MUCH_WORK < flop < SLOWEST * product_s:
-        found = f"products run at {rate}, slower than on any processor: {TOO_LONG}"
+        text = f"products run at {rate}, slower than on any processor: {TOO_LONG}"
     elif product_s and flop > FASTEST * product_s:
-        found = f"products run at {rate}, faster than on any device: {TOO_SHORT}"
+        text = f"products run at {rate}, faster than on any device: {TOO_SHORT}"
     else:
         return ()
-    return (Note("time-unit", found),)
+    return (Note("time-unit", text),)
 
 
 def _meant(name: str) -> str:

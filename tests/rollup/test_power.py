@@ -43,7 +43,7 @@ def test_idle_power_is_a_share_of_the_limit_and_what_graphics_memory_takes() -> 
 
 
 def test_an_intensity_ends_at_the_limit() -> None:
-    assert power.intensity(1.0, [0.0, 0.5, 1.0, 1.0], [0.0, 0.5, 0.0, 1.0], C) == pytest.approx([0.1, 0.8, 1.0, 1.0])
+    assert power.intensity([0.0, 0.5, 1.0, 1.0], [0.0, 0.5, 0.0, 1.0], C) == pytest.approx([0.1, 0.8, 1.0, 1.0])
 
 
 def test_a_cap_above_what_is_asked_changes_nothing() -> None:

@@ -91,8 +91,8 @@ def test_the_number_is_derived_from_the_rates_and_the_weights() -> None:
         "weights/B",
     )  # fmt: skip
     assert number.samples.tolist() == merit.samples.tolist()
-    weights = weight_numbers(made)
-    assert {name: weight.samples.tolist() for name, weight in weights.items()} == {"weights/A": [1], "weights/B": [2]}
+    weights = {weight.id: weight.samples.tolist() for weight in weight_numbers(made)}
+    assert weights == {"weights/A": [1], "weights/B": [2]}
 
 
 def test_every_preset_is_said_of_the_same_times() -> None:

@@ -51,8 +51,11 @@ def test_formulas_name_what_goes_in(result: StudyResult) -> None:
     numbers = result.numbers()
     assert numbers["new/fom"].formula == "geometric mean of the ratios × capability factors of the units"
     assert numbers["new/fom"].inputs[-1] == "new/A/capability"
-    assert numbers["new/fom_with_algorithm"].inputs[-1] == "new/A/algorithmic_factor"
-    assert numbers["new/fom_committed"].inputs[-1] == "new/A/committed"
+    with_algorithm, committed = numbers["new/fom_with_algorithm"], numbers["new/fom_committed"]
+    assert with_algorithm.formula == f"{numbers['new/fom'].formula} × their algorithmic factors"
+    assert committed.formula == f"{numbers['new/fom'].formula} × projected / committed times"
+    assert with_algorithm.inputs[-2:] == ("new/A/capability", "new/A/algorithmic_factor")
+    assert committed.inputs[-2:] == ("new/A/capability", "new/A/committed")
     assert numbers["new/A/algorithmic_factor"].source == "a paper"
     for number in numbers.values():
         assert set(number.inputs) <= numbers.keys()

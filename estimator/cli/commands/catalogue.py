@@ -134,12 +134,7 @@ def _catalogue(
         compared = bool(names) and len(subjects) > 1
         table_columns = chosen or list(layout.columns.values())
         write_text(csv, rows.to_csv(list(subjects.values()), table_columns, compared=compared))
-    if not names:
-        _show_table(layout, subjects, chosen, as_json)
-    elif len(subjects) == 1 and (as_json or not chosen):
-        _show_entry(layout, next(iter(subjects.values())), names[0], as_json)
-    else:
-        _show_comparison(layout, subjects, chosen, as_json)
+    _show(layout, subjects, names, chosen, as_json)
     terminal.print_warnings(rows.device_faults(list(subjects.values())))
 
 
@@ -161,26 +156,22 @@ def _list_columns(layout: "Layout", as_json: bool) -> None:
     emit(documents.catalogue_columns(layout.columns.values()), lambda _: render_columns(layout), as_json)
 
 
-def _show_table(layout: "Layout", subjects: "Subjects", chosen: "Chosen", as_json: bool) -> None:
-    from estimator.cli import documents
-    from estimator.cli.render.catalogue.table import render_table
-
-    entries = {subject.name: documents.catalogue_entry(layout, subject) for subject in subjects.values()}
-    emit(entries, lambda _: render_table(layout, list(subjects.values()), chosen), as_json)
-
-
-def _show_entry(layout: "Layout", subject: "Subject", given_name: str, as_json: bool) -> None:
-    from estimator.cli import documents
-    from estimator.cli.render.catalogue.entry import render_entry
-
-    entry = documents.catalogue_entry(layout, subject)
-    emit(entry, lambda _: render_entry(layout, subject, given_name), as_json)
-
-
-def _show_comparison(layout: "Layout", subjects: "Subjects", chosen: "Chosen", as_json: bool) -> None:
+def _show(layout: "Layout", subjects: "Subjects", names: list[str], chosen: "Chosen", as_json: bool) -> None:
+    """Without names a table to choose from; one subject in full, several side by side."""
     from estimator.cli import documents
     from estimator.cli.render.catalogue.comparison import render_comparison
+    from estimator.cli.render.catalogue.entry import render_entry
+    from estimator.cli.render.catalogue.table import render_table
     from estimator.devices.specs.table.rows import ratios_to_first
 
-    document = documents.catalogue_comparison(layout, subjects, ratios_to_first(subjects, chosen or layout.compared))
-    emit(document, lambda document: render_comparison(layout, subjects, chosen, document["ratios"]), as_json)
+    every = list(subjects.values())
+    if not names:
+        entries = {subject.name: documents.catalogue_entry(layout, subject) for subject in every}
+        emit(entries, lambda _: render_table(layout, every, chosen), as_json)
+    elif len(every) == 1 and (as_json or not chosen):
+        entry = documents.catalogue_entry(layout, every[0])
+        emit(entry, lambda _: render_entry(layout, every[0], names[0]), as_json)
+    else:
+        ratios = ratios_to_first(subjects, chosen or layout.compared)
+        comparison = documents.catalogue_comparison(layout, subjects, ratios)
+        emit(comparison, lambda _: render_comparison(layout, subjects, chosen, ratios), as_json)

@@ -12,7 +12,7 @@ from estimator.cli.terminal import Text
 from estimator.reports import summaries
 from estimator.reports.text import format_interval, format_time
 
-APART = {
+OTHER_FIGURES = {  # of a target, beside its figure of merit
     "fom_with_algorithm": "with the algorithmic factors declared, which are no hardware",
     "fom_committed": "by the committed times",
 }
@@ -30,22 +30,22 @@ def render_fom(document: Mapping[str, Any], title: str) -> None:
         terminal.print_summary(table)
     if expenses := summaries.expenses_table(document):
         terminal.print_summary(expenses)
-    for sentence in apart(document["targets"]):
+    for sentence in other_figures(document["targets"]):
         terminal.console().print(sentence)
     if document.get("campaigns"):
         terminal.print_summary(summaries.campaigns_table(document["campaigns"]))
     terminal.print_warnings(summaries.refusals(document))
-    terminal.print_warnings(placed(document["warnings"], document["warned_on"]))
+    terminal.print_warnings(with_places(document["warnings"], document["warned_on"]))
     notes = assumption_notes(document["assumptions"], "report", document["left_open"])
-    terminal.print_notes(placed(notes, document["left_open_on"]))
+    terminal.print_notes(with_places(notes, document["left_open_on"]))
 
 
-def placed(sentences: Iterable[str], places: Mapping[str, Sequence[str]]) -> list[str]:
+def with_places(sentences: Iterable[str], places: Mapping[str, Sequence[str]]) -> list[str]:
     """Sentences, each with the machines and units on which it holds, where these are known."""
     return [f"{text} ({', '.join(places[text])})" if text in places else text for text in sentences]
 
 
-def apart(targets: Mapping[str, Any]) -> Iterator[str]:
+def other_figures(targets: Mapping[str, Any]) -> Iterator[str]:
     """What is printed below the figures: the machines' own means, classes, commitments, algorithmic factors."""
     means = {name: mean for target in targets.values() for name, mean in target["means"].items()}
     unit = next((target["means_unit"] for target in targets.values() if target["means"]), None)
@@ -53,7 +53,7 @@ def apart(targets: Mapping[str, Any]) -> Iterator[str]:
         shown = ", ".join(f"{name} {show_mean(mean, unit)}" for name, mean in means.items())
         yield f"each machine's mean: {shown}"
     for name, target in targets.items():
-        for key, what in APART.items():
+        for key, what in OTHER_FIGURES.items():
             if target[key] is not None:
                 yield f"{name}, {what}: {format_interval(target[key], '1')}"
         for group, figure in target["groups"].items():

@@ -14,6 +14,7 @@ from estimator.collect.bench.types import Row
 
 MEMORY_SHARE = 0.8  # of the free memory, at most, for the arrays of one shape
 CACHE_FACTOR, MIN_CACHE = 1.5, 2**24  # times the rate from memory; smallest last-level cache [B]
+LOAD_S = 0.6  # of matrix products, before the clock is read
 
 
 def filled_part(cache: float, rate: Callable[[float], float]) -> float:
@@ -48,11 +49,11 @@ def rate_of_reading(np: Any, size: float) -> float:
     return 4.0 * len(array) / min(times)
 
 
-def clock_under_load(library: Library, seconds: float = 0.6) -> str:
+def clock_under_load(library: Library) -> str:
     """The clock during matrix products."""
     run = library.gemm("fp32", (1024, 1024), (1024, 1024), False, False)
     with ThreadPoolExecutor(1) as pool:
-        clock = pool.submit(lambda: time.sleep(seconds) or current_clock(library.gpu))  # type: ignore[func-returns-value]
+        clock = pool.submit(lambda: time.sleep(LOAD_S) or current_clock(library.gpu))  # type: ignore[func-returns-value]
         while not clock.done():
             library.time_calls(run, 1, None)
     return clock.result()

@@ -175,9 +175,8 @@ class Sweep:
     def flush(self) -> Run:
         """A copy of arrays of four times the last-level cache, or as large as memory allows."""
         available = None if self.library.gpu else memory("MemAvailable")
-        size = min(
-            2 * self.cache_size, MEMORY_SHARE / 4 * available if available else math.inf
-        )  # read, written, made of two
+        # read and written; made of two
+        size = min(2 * self.cache_size, MEMORY_SHARE / 4 * available if available else math.inf)
         return self.library.stream("copy", "fp32", (math.ceil(size / 4),))
 
     def _row(self, job: Job, cache: str, samples: list[float], disturbed: float = 0.0) -> Row:

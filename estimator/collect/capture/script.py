@@ -140,9 +140,8 @@ def _error_text(error: BaseException) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    if (
-        lines[0].startswith("Exception encountered when calling") and len(lines) > 1
-    ):  # Keras gives the reason in the next line
+    if lines[0].startswith("Exception encountered when calling") and len(lines) > 1:
+        # Keras gives the reason in the next line
         lines[0] = re.sub(r"\x1b\[[\d;]*m", "", lines[1])
     text = lines[-1] if lines[0] == "in user code:" else f"{type(error).__name__}: {lines[0]}"
     return (text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…").rstrip(".;")

@@ -44,9 +44,8 @@ class Imported:
 
     path: Path
     formats: list[str] = field(default_factory=list)
-    devices: dict[str, DeviceSpec | None] = field(
-        default_factory=dict
-    )  # by the name in the rows; None: not in the catalogue
+    #: by the name in the rows; None: not in the catalogue
+    devices: dict[str, DeviceSpec | None] = field(default_factory=dict)
     nameless: bool = False  # whether a row names no device
     survey: pd.DataFrame = field(default_factory=pd.DataFrame)
     conditions: Conditions = field(default_factory=Conditions)

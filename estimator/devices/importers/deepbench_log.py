@@ -110,14 +110,13 @@ def _read_rows(file: TextIO, path: Path, add_note: AddNote) -> Iterator[Row]:
 def _parse_header(line: str, where: str) -> Table | None:
     """The table that a header line begins; a single unit in the line holds for all its times."""
     headers = HEADER.findall(line)
-    kind = names.op_class_of([UNIT.sub("", header) for header in headers])
-    if kind is None:
+    names_only = [UNIT.sub("", header) for header in headers]
+    if names.op_class_of(names_only) is None:
         return None
     units = {unit.lower() for unit in UNIT.findall(line)}
     if len(units) != 1:
-        found = f"the units {', '.join(sorted(units))}" if units else "no unit"
-        raise EstimatorError(f"{where}: found {found} beside the times, expected one, such as '(usec)'")
-    names_only = [UNIT.sub("", header) for header in headers]
+        listed = f"the units {', '.join(sorted(units))}" if units else "no unit"
+        raise EstimatorError(f"{where}: found {listed} beside the times, expected one, such as '(usec)'")
     with_units = tuple(f"{header} ({min(units)})" if names.time_of(header) else header for header in names_only)
     is_gemmlowp = any(header.upper() == "GOPS" for header in names_only) and "precision" not in names_only
     return Table(with_units, (("precision", "int8"),) if is_gemmlowp else ())

@@ -33,9 +33,8 @@ PRECISIONS = (  # text of a sheet → precision and accumulator; the first match
     (r"fp32|float32|float|single", ("fp32", None)),
     (r"fp64|float64|double", ("fp64", None)),
 )
-PRODUCTS_ONLY = re.compile(
-    r"\s*gemm\s*(,|and|&)\s*conv\w*\s*:", re.IGNORECASE
-)  # 'GEMM, Conv: Int8 …' names the precision of these only
+# 'GEMM, Conv: Int8 …' names the precision of these only
+PRODUCTS_ONLY = re.compile(r"\s*gemm\s*(,|and|&)\s*conv\w*\s*:", re.IGNORECASE)
 
 Cells = list[str]
 

@@ -75,9 +75,8 @@ RATES = {r"t(era)?(fl)?op(s|/s)|tf/s": 1e12, r"g(iga)?(fl)?op(s|/s)|gf/s": 1e9}
 UNTIMED = ("", "not supported", "unsupported", "n/a")
 _TRANSPOSES = {**dict.fromkeys(("0", "false", "no"), "n"), **dict.fromkeys(("1", "true", "yes"), "t")}
 WORDS: dict[str, dict[str, str]] = {  # column → foreign word in lower case → ours
-    "accumulate": dict.fromkeys(
-        ("int32", "i32", "s32", "torch.int32", "cublas_compute_32i"), ""
-    ),  # as int8 always does
+    # int8 always accumulates so
+    "accumulate": dict.fromkeys(("int32", "i32", "s32", "torch.int32", "cublas_compute_32i"), ""),
     "precision": {},
     "pass": {},
     "trans_a": _TRANSPOSES,

@@ -45,9 +45,9 @@ def help_by_lint() -> dict[str, str]:
 def findings(spec: DeviceSpec | SystemSpec, catalogue: Catalogue) -> Iterator[tuple[str, Finding]]:
     """Yield the findings on a device or system that no waiver silences, each with its lint's name."""
     lints = (*COMMON_LINTS, *(DEVICE_LINTS if isinstance(spec, DeviceSpec) else SYSTEM_LINTS))
-    found = ((lint_name(lint), finding) for lint in lints for finding in lint(spec, catalogue))
+    named = ((lint_name(lint), finding) for lint in lints for finding in lint(spec, catalogue))
     waived = {field: value for field, value in sourced_values(spec) if value.waiver}
-    return _unwaived(found, waived)
+    return _unwaived(named, waived)
 
 
 def _unwaived(findings: Iterable[tuple[str, Finding]], waived: Mapping[str, Sourced]) -> Iterator[tuple[str, Finding]]:

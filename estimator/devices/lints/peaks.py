@@ -141,9 +141,7 @@ def sparse_or_dense(spec: DeviceSpec, catalogue: Catalogue) -> Findings:
         both_computed = None not in (computed(spec, first), computed(spec, second))
         allowed = {*steps, *(COMPUTED_STEPS if both_computed and max(steps) > 1 else ())}
         ratio = second.value / first.value
-        wrong_ratios = [
-            step * slip for step in steps for slip in (2, 0.5)
-        ]  # other ratios are cuts of a path, not sparsity
+        wrong_ratios = [step * slip for step in steps for slip in (2, 0.5)]  # others are cuts of a path, not sparsity
         if _any_near(ratio, wrong_ratios) and not _any_near(ratio, allowed):
             expected = " or ".join(f"{step:g}" for step in sorted(allowed))
             yield Finding(

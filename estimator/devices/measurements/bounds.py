@@ -86,16 +86,12 @@ def _possible_rates(device: DeviceSpec, precision: str, accumulate: str) -> Iter
         return  # unknown
     accumulate_bytes = ITEMSIZE.get(accumulate)
     for rate, own_format in ((peak.vector, precision), (peak.tensor, None)):
-        rate_bytes = ITEMSIZE.get(rate.accumulate or own_format or "") if rate else None
-        if rate and (accumulate_bytes is None or rate_bytes is None or rate_bytes == accumulate_bytes):
+        if not rate:
+            continue
+        rate_bytes = ITEMSIZE.get(rate.accumulate or own_format or "")
+        if accumulate_bytes is None or rate_bytes is None or rate_bytes == accumulate_bytes:
             yield rate.value
-        elif (
-            rate
-            and own_format is None
-            and rate_bytes is not None
-            and accumulate_bytes is not None
-            and accumulate_bytes < rate_bytes
-        ):
+        elif own_format is None and accumulate_bytes < rate_bytes:
             yield np.inf  # narrower sums may be faster than the data sheet's
     if accumulate_bytes is None or not peak.supported:
         wider = [name for name in BYTES_PER_VALUE if BYTES_PER_VALUE[name] > BYTES_PER_VALUE[precision]]

@@ -134,8 +134,8 @@ def _faults_without_file(spec: Spec) -> list[Fault]:
     """What lints find in a device or system, but for what concerns its file."""
     from estimator.devices import lints
 
-    found = lints.findings(spec, catalogue_for_lints(type(spec)))
-    return [Fault(f"{spec.name}: {finding.sentence}", lint) for lint, finding in found if lint not in OF_FILES]
+    findings = lints.findings(spec, catalogue_for_lints(type(spec)))
+    return [Fault(f"{spec.name}: {finding.sentence}", lint) for lint, finding in findings if lint not in OF_FILES]
 
 
 def _part_warnings(module: str) -> Iterator[str]:
@@ -191,10 +191,8 @@ def faults(spec: type[Spec], document: yaml_files.Document, lint_catalogue: lint
     except EstimatorError as error:
         yield from (fault if isinstance(fault, Fault) else Fault(fault, "file") for fault in error.faults)
         valid_spec, stand_ins = yaml_files.remainder(spec, document, STAND_INS[spec] | {"name": document.path.stem})
-        valid_spec, ignored = (
-            valid_spec and _resolve_device(valid_spec, document.path.parent),
-            stand_ins | {lints.STALE},
-        )
+        valid_spec = valid_spec and _resolve_device(valid_spec, document.path.parent)
+        ignored = stand_ins | {lints.STALE}
     if valid_spec is not None:
         yield from _lint_faults(valid_spec, document, lint_catalogue, ignored)
 
@@ -246,10 +244,10 @@ def find(kind: str, name: str, pattern: str) -> Path:
     if _is_path(name):
         return Path(name)
     known = library.names("devices", pattern)
-    found_path = aliases.file_of_name(name, known)
-    if found_path:
-        return found_path
-    for path in known.values():
-        aliases.aliases_in(path)  # raises for an unreadable file, which may have the name
+    path = aliases.file_of_name(name, known)
+    if path:
+        return path
+    for other in known.values():
+        aliases.aliases_in(other)  # raises for an unreadable file, which may have the name
     by_alias = aliases.names_by_alias(known)
     raise library.unknown(kind, name, by_alias, f"{kind}s", by_alias)

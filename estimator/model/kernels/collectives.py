@@ -39,22 +39,20 @@ SHORT, LONG = 1.0, 2.0**30  # bytes of messages that show a latency and a rate
 def messages_of(rows: pd.DataFrame, device: DeviceSpec) -> Messages:
     """The messages of WORK or MEASUREMENTS; a node holds as many of the ranks as it has devices."""
     ranks = numbers(rows, "ranks")
-    per_node = np.nan_to_num(numbers(rows, "ranks_per_node"), nan=_joined(device))
+    per_node = np.nan_to_num(numbers(rows, "ranks_per_node"), nan=_linked_devices(device))
     operator = rows["operator"].to_numpy(dtype=object, na_value="")
     at_once = np.nan_to_num(numbers(rows, "groups_at_once"), nan=1.0)
     fixed = rows["among"].eq("model").fillna(False).to_numpy(dtype=bool) if "among" in rows else False
     return Messages(operator, amounts_per_call(rows)[1], ranks, np.minimum(per_node, ranks), at_once, fixed)
 
 
-def _joined(device: DeviceSpec) -> int:
+def _linked_devices(device: DeviceSpec) -> int:
     """Devices that their own links join."""
     return (device.network.linked_devices if device.network else None) or MANY
 
 
 def _is_modelled(rows: pd.DataFrame) -> Flags:
-    return have_all(
-        rows, ["collective"], ("ranks", "bytes"), lambda found: found["operator"].isin(OPERATORS).to_numpy()
-    )
+    return have_all(rows, ["collective"], ("ranks", "bytes"), lambda rows: rows["operator"].isin(OPERATORS).to_numpy())
 
 
 def _link_time(inputs: KernelInputs) -> LinkTime:
@@ -62,39 +60,41 @@ def _link_time(inputs: KernelInputs) -> LinkTime:
     messages, links = messages_of(inputs.rows, inputs.device), links_of(inputs.device)
     modelled = partial(collective_times, links=links, coefficients=inputs.coefficients.collectives)
     measured = inputs.device.network.measured if inputs.device.network else ()
-    return as_measured(messages, modelled, measured, _joined(inputs.device)) if measured else modelled(messages)
+    if not measured:
+        return modelled(messages)
+    return as_measured(messages, modelled, measured, _linked_devices(inputs.device))
 
 
 def as_measured(
-    messages: Messages, modelled: Callable[[Messages], LinkTime], measured: Sequence[MeasuredLink], joined: int
+    messages: Messages, modelled: Callable[[Messages], LinkTime], measured: Sequence[MeasuredLink], of_node: int
 ) -> LinkTime:
     """The α and β of the measured links; for other kinds and groups the model's parts × the mean of their factors.
 
-    ``joined``: ranks of one node.
+    ``of_node``: ranks of one node.
     """
-    factors = np.array([_factors(link, modelled, joined) for link in measured])
+    factors = np.array([_factors(link, modelled, of_node) for link in measured])
     typical = np.exp([np.nanmean(column) if not np.isnan(column).all() else 0.0 for column in np.log(factors).T])
     time = modelled(messages)
     latency, transfer = time.latency_s * typical[0], time.transfer_s * typical[1]
     alone_s = modelled(replace(messages, at_once=np.ones(len(messages.ranks)))).transfer_s
-    crowd = ratio(time.transfer_s, alone_s)  # of other groups on the node's way to others
+    slowdown = ratio(time.transfer_s, alone_s)  # by other groups on the node's way to others
     for link in measured:
         same = (messages.operator == link.operator) & (messages.ranks == link.ranks)
-        same &= messages.per_node == min(link.ranks, link.ranks_per_node or joined)
+        same &= messages.per_node == min(link.ranks, link.ranks_per_node or of_node)
         latency = np.where(same & (link.latency_s is not None), link.latency_s or 0.0, latency)
-        timed_s = (link.seconds_per_byte or 0.0) * messages.bytes * crowd
+        timed_s = (link.seconds_per_byte or 0.0) * messages.bytes * slowdown
         transfer = np.where(same & (link.seconds_per_byte is not None), timed_s, transfer)
     return LinkTime(latency, transfer)
 
 
-def _factors(link: MeasuredLink, modelled: Callable[[Messages], LinkTime], joined: int) -> tuple[float, float]:
+def _factors(link: MeasuredLink, modelled: Callable[[Messages], LinkTime], of_node: int) -> tuple[float, float]:
     """Measured over modelled latency and transfer; NaN where unknown."""
     ranks = np.full(2, float(link.ranks))
     probes = Messages(
         np.full(2, link.operator, dtype=object),
         np.array([SHORT, LONG]),
         ranks,
-        np.minimum(ranks, link.ranks_per_node or joined),
+        np.minimum(ranks, link.ranks_per_node or of_node),
     )
     time = modelled(probes)
     latency = (link.latency_s or np.nan) / time.latency_s[0]

@@ -117,7 +117,7 @@ def have_all(
     condition: Callable[[pd.DataFrame], Flags] | None = None,
 ) -> Flags:
     """Which rows are of one of the classes, have all needed columns, and meet a further condition."""
-    found = np.asarray(rows["op_class"].array.isin(op_classes), dtype=bool)
-    if found.any():  # most profiles lack most classes
-        found = found & complete(rows, needed)
-    return found & condition(rows) if condition and found.any() else found
+    matches = np.asarray(rows["op_class"].array.isin(op_classes), dtype=bool)
+    if matches.any():  # most profiles lack most classes
+        matches = matches & complete(rows, needed)
+    return matches & condition(rows) if condition and matches.any() else matches

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from estimator.cli.render.fom import apart, render_fom, show_mean
+from estimator.cli.render.fom import other_figures, render_fom, show_mean
 from tests.cli.command_line import STUDY, printed, read, run
 
 
@@ -69,7 +69,7 @@ def test_what_stands_apart_is_printed_apart() -> None:
         "fom_with_algorithm": interval, "fom_committed": {**interval, "mid": 7.0},
         "units": {"A": unit, "B": {"committed_s": None}, "C": {"committed_s": 60.0, "projected_over_committed": None}},
     }  # fmt: skip
-    assert list(apart({"new": target})) == [
+    assert list(other_figures({"new": target})) == [
         "each machine's mean: new 3.000 s, old 40.00 s",
         "new, with the algorithmic factors declared, which are no hardware: 40",
         "new, by the committed times: 7",
