@@ -73,11 +73,6 @@ def ideal_time(flop: ArrayLike, bytes_: ArrayLike, peak: ArrayLike, bandwidth: A
     return _array(np.maximum(np.asarray(flop) / np.asarray(peak), np.asarray(bytes_) / np.asarray(bandwidth)))
 
 
-def ridge_point(peak: ArrayLike, bandwidth: ArrayLike) -> Floats:
-    """Intensity [FLOP/B] above which compute binds, and below which memory binds: P/B (Williams 2009)."""
-    return _array(np.asarray(peak, float) / np.asarray(bandwidth))
-
-
 def attainable(intensity: ArrayLike, peak: ArrayLike, bandwidth: ArrayLike) -> Floats:
     """Attainable rate [FLOP/s] at an intensity [FLOP/B]: min(P, I·B) (Williams 2009)."""
     return _array(np.minimum(np.asarray(peak, float), np.asarray(intensity) * np.asarray(bandwidth)))

@@ -13,7 +13,6 @@ from estimator.profiles.events import LAST
 
 Window = tuple[int, int]  # start and end, in one unit of time
 NO_WINDOWS: Integers = np.empty((0, 2), dtype=np.int64)
-NO_TIMES: Integers = np.empty(0, dtype=np.int64)
 
 STATE_STEPS = (
     "write the number of steps as 'steps' into provenance.yaml in the folder of the dump, or give 'ingest' --steps"

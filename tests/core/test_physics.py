@@ -38,7 +38,7 @@ def test_alexnet_first_layer() -> None:
 def test_roofline_identities(flop: float, bytes_: float, peak: float, bandwidth: float) -> None:
     time = physics.ideal_time(flop, bytes_, peak, bandwidth)
     assert flop / time == pytest.approx(physics.attainable(flop / bytes_, peak, bandwidth))
-    ridge = physics.ridge_point(peak, bandwidth)
+    ridge = peak / bandwidth
     assert physics.attainable(ridge, peak, bandwidth) == pytest.approx(peak)
     assert physics.ideal_time(flop, bytes_, 2 * peak, 2 * bandwidth) == pytest.approx(time / 2)
 

@@ -1,7 +1,6 @@
 import pytest
 from hypothesis import given
 
-from estimator.core import physics
 from estimator.core.types import DeviceSpec, Sourced, SystemSpec
 from estimator.devices.specs import catalogue
 from estimator.devices.specs.table.cells import UNSUPPORTED, Machine, peak, total_of_machine, value
@@ -19,7 +18,7 @@ def test_a_derived_number_is_unverified_if_an_input_is(rows: list[DeviceSpec]) -
             assert cell == (None if row.peak_of("bf16").supported else UNSUPPORTED)
             continue
         assert isinstance(cell, Sourced)
-        assert cell.value == physics.ridge_point(rate.value, bandwidth.value)
+        assert cell.value == rate.value / bandwidth.value
         assert cell.unverified == (rate.unverified or bandwidth.unverified)
 
 
