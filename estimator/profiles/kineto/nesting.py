@@ -192,7 +192,7 @@ def _phases(trace: Trace) -> Integers:
 
 
 def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers, phase: Integers) -> Flags:
-    """Whether each op only dispatches others: a product that holds a product, or a kind of op that in its phase spends
+    """Whether each op only dispatches others: a product that holds a product or never multiplies itself, or a kind of op that in its phase spends
     most of its time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops,
     unless these are ops themselves.
     """
@@ -217,4 +217,5 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     products = np.flatnonzero(matrix[kind])
     lane, start, end = (column[products] for column in (ops["lane"], ops["start"], end))
     flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside
+    flags[parent[child]] |= are_kinds(trace, torch_ops.calls_products)[parent_kind]
     return flags
