@@ -192,9 +192,9 @@ def _phases(trace: Trace) -> Integers:
 
 
 def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers, phase: Integers) -> Flags:
-    """Whether each op only dispatches others: a product that holds a product or never multiplies itself, or a kind of op that in its phase spends
-    most of its time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops,
-    unless these are ops themselves.
+    """Whether each op only dispatches others: a product that holds a product or never multiplies itself, or a kind of
+    op that in its phase spends most of its time in ops whose largest operand is at least as large. Compiled code runs
+    kernels between its ops, unless these are ops themselves.
     """
     ops, matrix = trace.ops, is_matrix(trace)
     kind, duration = ops["kind"], end - ops["start"]

@@ -13,15 +13,22 @@ from estimator.profiles.kineto.arguments import Call, base_name, read_precision,
 from estimator.profiles.kineto.autograd import are_ends, handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
-from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_around
+from estimator.profiles.kineto.nesting import FORWARD, UPDATE, Nesting, are_around
 from estimator.profiles.kineto.trace import Trace
 
 
-def trained_numbers(trace: Trace, graph: Graph, in_steps: Flags, passes: int) -> int | None:
-    """Trained numbers, by the gradients that each of so many backward passes hands over; None where nothing tells."""
-    often = _often(trace, in_steps & ~graph.of_input)
-    total = sum(count * sum(map(math.prod, handed_over(call))) for call, count in often)
-    return round(total / passes) or None
+def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, in_steps: Flags, passes: int) -> int | None:
+    """Trained numbers, by the gradients that each of so many backward passes hands over; None where nothing tells.
+
+    The update reads each gradient. Where it reads most of them, one of a size that it does not read is an input's.
+    """
+    ends = [(size, n) for call, n in _often(trace, in_steps & ~graph.of_input) for size in handed_over(call)]
+    updates = _often(trace, nest.phase == UPDATE)
+    read = {size for call, _ in updates for argument in read_sizes(call.dims) for size in argument}
+    trained = [(size, n) for size, n in ends if size in read]
+    if 2 * sum(n for _, n in trained) <= sum(n for _, n in ends):
+        trained = ends
+    return round(sum(n * math.prod(size) for size, n in trained) / passes) or None
 
 
 def handed_format(trace: Trace, in_steps: Flags) -> str | None:

@@ -34,7 +34,7 @@ def as_traced(
     """
     passes = max(_backward_passes(trace, nest, steps.ops), steps.count)
     if workload.parameters is None:
-        numbers = trained_numbers(trace, graph, steps.ops, passes)
+        numbers = trained_numbers(trace, nest, graph, steps.ops, passes)
         frozen = frozen_numbers(trace, nest, graph, steps.ops, passes) if numbers else None
         update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
         workload = workload.model_copy(update=update)

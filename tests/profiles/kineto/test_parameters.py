@@ -73,3 +73,12 @@ def test_weights_that_get_gradients_are_trained_though_autograd_numbers_nothing_
     twice = op("aten::mm", 20, 2, **matrices((4, 6), (6, 7)))  # of one number the last op alone is tracked
     profile = read(tmp_path, ADAPTER, BASE, twice, *backward(OF_INPUT, OF_WEIGHTS, weights=(6, 2), second=(7, 6)))
     assert profile.workload.frozen_parameters is None
+
+
+@pytest.mark.parametrize(("updated", "trained"), [((8, 8), 64 + 64), ((5, 5), 64 + 64 + 3 * 8)])
+def test_an_input_with_a_gradient_is_no_parameter(tmp_path: Path, updated: tuple[int, int], trained: int) -> None:
+    """As a gradient penalty has it: the update reads none of its size. An update that reads few sizes tells nothing."""
+    update = event("aten::add_", 92, 2, **{"Input Dims": [[*updated], [*updated]], "Input type": ["float"] * 2})
+    weights = [ends(72 + 2 * place, 8, 8) for place in range(2)]
+    profile = read(tmp_path, *FORWARD, *BACKWARD[:2], *weights, ends(80, 3, 8), UPDATE[0], update)
+    assert profile.workload.parameters == trained
