@@ -13,8 +13,10 @@ from estimator.profiles.kineto.arguments import Call, base_name, read_precision,
 from estimator.profiles.kineto.autograd import are_ends, handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
-from estimator.profiles.kineto.nesting import FORWARD, UPDATE, Nesting, are_around
+from estimator.profiles.kineto.nesting import FORWARD, UPDATE, Nesting, are_around, are_calls
+from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import Trace
+from estimator.profiles.timeline import step_at
 
 
 def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, in_steps: Flags, passes: int) -> int | None:
@@ -39,17 +41,31 @@ def handed_format(trace: Trace, in_steps: Flags) -> str | None:
     return max(numbers, key=numbers.__getitem__, default=None)
 
 
-def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, in_steps: Flags, passes: int) -> int | None:
+def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, steps: Steps, passes: int) -> int | None:
     """Numbers of weights that are not trained, of so many forward passes; None where there are none.
 
-    Of weights of one size there are no more than take part without a gradient of their own being handed over.
+    Of weights of one size there are no more than take part without a gradient of their own being handed over. Where all
+    trained weights take part untracked too, but not in all steps, those passes are a validation, and hold no others.
     """
+    in_steps = steps.ops
     forward: Flags = in_steps & (nest.phase == FORWARD)
     untracked = forward & ~are_around(graph.tracked, nest.parent)
     frozen = _sizes(trace, untracked | (in_steps & graph.frozen), _weights)
-    without = _sizes(trace, forward, _weights) - _sizes(trace, in_steps, _trained)
-    total = sum(min(count, without[size]) * math.prod(size) for size, count in frozen.items())
+    taken, trained = _sizes(trace, forward, _weights), _sizes(trace, in_steps, _trained)
+    again = [frozen[size] / count for size, count in trained.items() if size in taken]
+    in_some = _differ_by_step(trace, untracked & are_calls(trace, _weights), steps)
+    validated = min(again, default=0.0) if in_some else 0.0
+    without = {size: count / (1 + validated) - trained[size] for size, count in taken.items()}
+    total = sum(max(min(count, without.get(size, 0.0)), 0.0) * math.prod(size) for size, count in frozen.items())
     return round(total / passes) or None
+
+
+def _differ_by_step(trace: Trace, ops: Flags, steps: Steps) -> bool:
+    """Whether there are more of these ops in one step than in another."""
+    if not len(steps.windows):
+        return False
+    in_step = step_at(steps.windows, trace.ops["start"][ops])
+    return bool(np.ptp(np.bincount(in_step[in_step >= 0], minlength=len(steps.windows))))
 
 
 def _often(trace: Trace, chosen: Flags) -> list[tuple[Call, int]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from estimator.core.types import Workload
-from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, UPDATE, Event, ends, event, op, read
+from tests.profiles.kineto.events import BACKWARD, FORWARD, MICRO_BATCHES, UPDATE, Event, ends, event, op, read, step
 from tests.profiles.kineto.test_frozen_weights import ADAPTER, BASE, OF_INPUT, OF_WEIGHTS, backward, matrices
 
 
@@ -82,3 +82,33 @@ def test_an_input_with_a_gradient_is_no_parameter(tmp_path: Path, updated: tuple
     weights = [ends(72 + 2 * place, 8, 8) for place in range(2)]
     profile = read(tmp_path, *FORWARD, *BACKWARD[:2], *weights, ends(80, 3, 8), UPDATE[0], update)
     assert profile.workload.parameters == trained
+
+
+@pytest.mark.parametrize(("numbers", "passes"), [((7, 9), 2), ((9, 7), 1)])
+def test_backward_passes_may_follow_each_other(tmp_path: Path, numbers: tuple[int, int], passes: int) -> None:
+    """As in a stage of a pipeline: autograd's numbers rise from pass to pass, and fall from layer to layer."""
+    first, second = (op("MmBackward0", ts, number) for ts, number in zip((60, 80), numbers, strict=True))
+    handed = ends(70, 8, 8), ends(72, 8), ends(90, 8, 8), ends(92, 8)
+    profile = read(tmp_path, *FORWARD, first, second, *handed)
+    assert profile.workload.parameters == 2 * (64 + 8) / passes
+
+
+@pytest.mark.parametrize(("validations", "frozen"), [((0, 1), 2 * 6), ((0, 2), 2 * 6), ((1, 1), 2 * (2 * 6) + 8 * 2)])
+def test_a_validation_between_steps_holds_no_weights_of_its_own(
+    tmp_path: Path, validations: tuple[int, int], frozen: int
+) -> None:
+    """One in each step is that of another model, such as the one that a policy is compared with."""
+    events = []
+    for number, count in enumerate(validations):
+        again = [numbered(each, 20 * place + 120, None) for place in range(count) for each in (ADAPTER, BASE)]
+        whole = [numbered(each, 0, 10 * number) for each in (ADAPTER, BASE, *backward(OF_INPUT))]
+        events += [{**each, "ts": each["ts"] + 1000 * number} for each in (step(number, -5, 250), *whole, *again)]
+    assert read(tmp_path, *events).workload.frozen_parameters == frozen
+
+
+def numbered(each: Event, later: float, number: int | None) -> Event:
+    """An event at a later time, its number of autograd's larger by a number; None takes it away."""
+    args = {name: value for name, value in each["args"].items() if name != "Sequence number" or number is not None}
+    if "Sequence number" in args:
+        args["Sequence number"] += number
+    return {**each, "ts": each["ts"] + later, "args": args}
