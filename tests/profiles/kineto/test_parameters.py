@@ -59,6 +59,8 @@ def test_gradients_show_the_format_of_the_parameters(tmp_path: Path) -> None:
     assert read(tmp_path, *FORWARD, *narrow_pass).workload.parameter_precision == "bf16"
     master = read(tmp_path, *FORWARD, *narrow_pass, *UPDATE)  # the update has fp32 copies
     assert master.workload.parameter_precision == "fp32"
+    products = [narrow(each) for each in UPDATE]  # as Muon's
+    assert read(tmp_path, *FORWARD, *BACKWARD, *products).workload.parameter_precision == "fp32"
     stated = Workload(name="toy", parameter_precision="fp16")
     assert read(tmp_path, *FORWARD, *BACKWARD, workload=stated).workload.parameter_precision == "fp16"
     assert read(tmp_path, *FORWARD).workload.parameter_precision is None
@@ -78,7 +80,8 @@ def test_weights_that_get_gradients_are_trained_though_autograd_numbers_nothing_
 @pytest.mark.parametrize(("updated", "trained"), [((8, 8), 64 + 64), ((5, 5), 64 + 64 + 3 * 8)])
 def test_an_input_with_a_gradient_is_no_parameter(tmp_path: Path, updated: tuple[int, int], trained: int) -> None:
     """As a gradient penalty has it: the update reads none of its size. An update that reads few sizes tells nothing."""
-    update = event("aten::add_", 92, 2, **{"Input Dims": [[*updated], [*updated]], "Input type": ["float"] * 2})
+    sizes: dict[str, Any] = {"Input Dims": [[*updated], [*updated]], "Input type": ["float"] * 2}
+    update = event("aten::add_", 92, 2, **sizes)
     weights = [ends(72 + 2 * place, 8, 8) for place in range(2)]
     profile = read(tmp_path, *FORWARD, *BACKWARD[:2], *weights, ends(80, 3, 8), UPDATE[0], update)
     assert profile.workload.parameters == trained
