@@ -161,7 +161,7 @@ RULES = (
     Rule("select", r"where|masked_(fill|scale)"),
     Rule("maximum", r"maximum|fmax"),
     Rule("minimum", r"minimum|fmin"),
-    Rule("compare", r"eq|ne|lt|le|gt|ge|is(in|nan|inf|neginf|posinf|finite)"),
+    Rule("compare", r"eq|equal|ne|lt|le|gt|ge|is(in|nan|inf|neginf|posinf|finite)"),
     Rule("bitwise", r"bitwise_(left|right)_shift|[lr]shift"),
     Rule("logical", r"(logical|bitwise)_\w+"),
     Rule("elementwise", r"lerp|nan_to_num|addcmul|addcdiv|addr|outer|ger|transform_bias_rescale_qkv"),
@@ -187,7 +187,10 @@ RULES = (
     Rule("host", r"narrow|unbind|diagonal|(unsafe_)?(split(_with_sizes)?|chunk)|unfold|(new_)?empty\w*|resize"),
     Rule("host", r"resolve_(conj|neg)|conj|item|to|type_as|local_scalar_dense|is_nonzero|broadcast_tensors|set|size"),
     Rule("host", r"stride|result_type|record_stream|(is_)?pin\w*|scalar_tensor|resize_as|nnpack_available"),
-    Rule("host", r"cudnn_is_acceptable|real|imag|is_same_size|has_same_storage_numel|efficientzerotensor"),
+    Rule(
+        "host",
+        r"cudnn_is_acceptable|meshgrid|native_multi_head_attention|real|imag|is_same_size|has_same_storage_numel|efficientzerotensor",
+    ),
     Rule("host", r"(make|unpack)_dual|fw_primal|pack_padded_sequence(_backward)?|pad_packed_sequence"),
     Rule("host", r"values|(crow_|col_)?indices|(is_)?coalesced|nnz|(sparse|dense)_dim|sparse_coo_tensor\w*"),
 )
@@ -198,6 +201,7 @@ LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something wit
     Rule("host", r"fsdp::\w+|torch(\.|::)distributed(\.ddp\.|::)reducer::\w+"),  # PyTorch's ops inside do the work
     Rule("host", r"PythonSubclass|(_FromTorchTensor|_ToTorchTensor|(Nested)?Redistribute)(Backward)?"),  # of DTensor
     Rule("host", r"RegisterPostBackwardFunction(Backward)?"),  # of FSDP
+    Rule("host", r"torchao::\w+_affine(_\w+)?"),
     Rule("convolution", r"Conv(Bias|FrozenScaleBias)(Mask)?(ReLU)?_"),  # of apex
     Rule("gemm", r"aiter::_?(batched_gemm|gemm|flatmm|gfx\d+)_a\w*|(vllm|aiter)::_?rocm_aiter_\w*gemm\w*"),
     Rule("gemm", r"vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*"),

@@ -128,6 +128,8 @@ TABLE = {
         fsdp::all_gather_copy_in fsdp::split_with_sizes_copy torch.distributed.ddp.reducer::copy_bucket_to_grad
         torch::distributed::reducer::mul_out PythonSubclass NestedRedistribute _FromTorchTensorBackward
         RegisterPostBackwardFunction _c10d_functional::wait_tensor
+        aten::meshgrid aten::_native_multi_head_attention
+        torchao::choose_qparams_affine torchao::quantize_affine
         aten::to aten::broadcast_tensors aten::split aten::chunk aten::unbind aten::alias detach AddmmBackward0
         torch::autograd::AccumulateGrad Optimizer.step#SGD.step Optimizer.zero_grad#SGD.zero_grad cudaLaunchKernel
         cudaDeviceSynchronize cuLaunchKernelEx hipLaunchKernel ProfilerStep#3 while call conditional tuple
