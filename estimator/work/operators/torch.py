@@ -187,10 +187,8 @@ RULES = (
     Rule("host", r"narrow|unbind|diagonal|(unsafe_)?(split(_with_sizes)?|chunk)|unfold|(new_)?empty\w*|resize"),
     Rule("host", r"resolve_(conj|neg)|conj|item|to|type_as|local_scalar_dense|is_nonzero|broadcast_tensors|set|size"),
     Rule("host", r"stride|result_type|record_stream|(is_)?pin\w*|scalar_tensor|resize_as|nnpack_available"),
-    Rule(
-        "host",
-        r"cudnn_is_acceptable|meshgrid|native_multi_head_attention|real|imag|is_same_size|has_same_storage_numel|efficientzerotensor",
-    ),
+    Rule("host", r"cudnn_is_acceptable|real|imag|is_same_size|has_same_storage_numel|efficientzerotensor"),
+    Rule("host", r"meshgrid|native_multi_head_attention"),
     Rule("host", r"(make|unpack)_dual|fw_primal|pack_padded_sequence(_backward)?|pad_packed_sequence"),
     Rule("host", r"values|(crow_|col_)?indices|(is_)?coalesced|nnz|(sparse|dense)_dim|sparse_coo_tensor\w*"),
 )

@@ -146,5 +146,5 @@ def test_what_is_no_product(name: str) -> None:
 )
 def test_a_sparse_factor_has_no_strides_and_tells_no_work(strides: list[list[int]], shapes: str | None) -> None:
     """As the matrix of neighbours of a graph. Old traces have no strides at all."""
-    texts = (json.dumps(each).encode() for each in ([A, COLUMNS], ["float", "float"], strides))
-    assert [work.shapes for work in describe(Call("aten::mm", *texts))] == [shapes]
+    dims, types, steps = (json.dumps(each).encode() for each in ([A, COLUMNS], ["float", "float"], strides))
+    assert [work.shapes for work in describe(Call("aten::mm", dims, types, steps))] == [shapes]
