@@ -44,18 +44,18 @@ def handed_format(trace: Trace, in_steps: Flags) -> str | None:
 def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, steps: Steps, passes: int) -> int | None:
     """Numbers of weights that are not trained, of so many forward passes; None where there are none.
 
-    Of weights of one size there are no more than take part without a gradient of their own being handed over. Where all
-    trained weights take part untracked too, but not in all steps, those passes are a validation, and hold no others.
+    Of weights of one size there are no more than take part without a gradient of their own being handed over. Passes
+    that evaluate the trained model itself hold no others: all its weights take part untracked ``again``. Once in each
+    step they are those of a copy, such as a teacher.
     """
     in_steps = steps.ops
     forward: Flags = in_steps & (nest.phase == FORWARD)
     untracked = forward & ~are_around(graph.tracked, nest.parent)
     frozen = _sizes(trace, untracked | (in_steps & graph.frozen), _weights)
     taken, trained = _sizes(trace, forward, _weights), _sizes(trace, in_steps, _trained)
-    again = [frozen[size] / count for size, count in trained.items() if size in taken]
-    in_some = _differ_by_step(trace, untracked & are_calls(trace, _weights), steps)
-    validated = min(again, default=0.0) if in_some else 0.0
-    without = {size: count / (1 + validated) - trained[size] for size, count in taken.items()}
+    again = min((frozen[size] / count for size, count in trained.items() if size in taken), default=0.0)
+    is_copy = again == 1 and not _differ_by_step(trace, untracked & are_calls(trace, _weights), steps)
+    without = {size: count / (1 + again * (not is_copy)) - trained[size] for size, count in taken.items()}
     total = sum(max(min(count, without.get(size, 0.0)), 0.0) * math.prod(size) for size, count in frozen.items())
     return round(total / passes) or None
 

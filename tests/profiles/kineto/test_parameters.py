@@ -96,10 +96,10 @@ def test_backward_passes_may_follow_each_other(tmp_path: Path, numbers: tuple[in
     assert profile.workload.parameters == 2 * (64 + 8) / passes
 
 
-@pytest.mark.parametrize(("validations", "frozen"), [((0, 1), 2 * 6), ((0, 2), 2 * 6), ((1, 1), 2 * (2 * 6) + 8 * 2)])
-def test_a_validation_between_steps_holds_no_weights_of_its_own(
-    tmp_path: Path, validations: tuple[int, int], frozen: int
-) -> None:
+@pytest.mark.parametrize(
+    ("validations", "frozen"), [((0, 1), 2 * 6), ((0, 2), 2 * 6), ((2, 2), 2 * 6), ((1, 1), 2 * (2 * 6) + 8 * 2)]
+)
+def test_evaluations_hold_no_weights_of_their_own(tmp_path: Path, validations: tuple[int, int], frozen: int) -> None:
     """One in each step is that of another model, such as the one that a policy is compared with."""
     events = []
     for number, count in enumerate(validations):
