@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from estimator.core.types import Flags
+from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, base_name, read_precision, read_sizes
 from estimator.profiles.kineto.autograd import are_ends, handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
@@ -19,18 +19,21 @@ from estimator.profiles.kineto.trace import Trace
 from estimator.profiles.timeline import step_at
 
 
-def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, in_steps: Flags, passes: int) -> int | None:
-    """Trained numbers, by the gradients that each of so many backward passes hands over; None where nothing tells.
+def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, passes: Sequence[Integers]) -> int | None:
+    """Trained numbers, by the gradients that the backward passes hand over; None where nothing tells.
 
-    The update reads each gradient. Where it reads most of them, one of a size that it does not read is an input's.
+    There are as many parameters of a size as one pass has gradients of it: two networks may take turns. The update
+    reads each gradient. Where it reads most of them, one of a size that it does not read is an input's.
     """
-    ends = [(size, n) for call, n in _often(trace, in_steps & ~graph.of_input) for size in handed_over(call)]
+    handed = [handed_over(call) for call in trace.calls]
+    found = Counter[tuple[int, ...]]()
+    for ends in passes:
+        found |= Counter(size for kind in trace.ops["kind"][ends[~graph.of_input[ends]]] for size in handed[kind])
     updates = _often(trace, nest.phase == UPDATE)
     read = {size for call, _ in updates for argument in read_sizes(call.dims) for size in argument}
-    trained = [(size, n) for size, n in ends if size in read]
-    if 2 * sum(n for _, n in trained) <= sum(n for _, n in ends):
-        trained = ends
-    return round(sum(n * math.prod(size) for size, n in trained) / passes) or None
+    trained = Counter({size: count for size, count in found.items() if size in read})
+    counted = trained if 2 * trained.total() > found.total() else found
+    return sum(count * math.prod(size) for size, count in counted.items()) or None
 
 
 def handed_format(trace: Trace, in_steps: Flags) -> str | None:

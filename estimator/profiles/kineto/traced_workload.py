@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.number_formats import WIDE, format_of_updates
-from estimator.core.types import Flags, Integers, Optimizer, Workload
+from estimator.core.types import Optimizer, Workload
 from estimator.profiles.frameworks import PYTORCH, with_framework
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.autograd import are_ends, in_order
+from estimator.profiles.kineto.autograd import in_order
+from estimator.profiles.kineto.backward_passes import backward_passes
 from estimator.profiles.kineto.graph import Graph
-from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls, is_gradient
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
 from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, trained_numbers
 from estimator.profiles.kineto.steps import Steps
-from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER, OPTIMIZER_STEP, Trace
+from estimator.profiles.kineto.trace import OPTIMIZER, OPTIMIZER_STEP, Trace
 from estimator.profiles.modes import with_mode
 
 GRADIENT = re.compile(r"(?i)backward(_(input|weight)s?)?$")  # ends the names of ops that only training runs
@@ -33,9 +34,10 @@ def as_traced(
 
     It is inference where it states no mode and the trace's ops have no backward pass and no update. ``ops``: its OPS.
     """
-    passes = max(_backward_passes(trace, nest, steps.ops), steps.count)
+    ends_of_passes = backward_passes(trace, nest, steps)
+    passes = max(len(ends_of_passes), steps.count)
     if workload.parameters is None:
-        numbers = trained_numbers(trace, nest, graph, steps.ops, passes)
+        numbers = trained_numbers(trace, nest, graph, ends_of_passes)
         frozen = frozen_numbers(trace, nest, graph, steps, passes) if numbers else None
         update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
         workload = workload.model_copy(update=update)
@@ -58,38 +60,6 @@ def _kept_format(trace: Trace, steps: Steps, ops: pd.DataFrame) -> str | None:
     if handed == WIDE or len(trace.device):
         return WIDE if handed == WIDE else None
     return format_of_updates(ops) or handed
-
-
-def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
-    """How often parameters get their gradients behind products of the forward pass.
-
-    A stage of a pipeline runs its last backward passes, or all of them, one behind the other.
-    """
-    ends = are_ends(trace)
-    products = are_calls(trace, torch_ops.does_product) & (nest.phase == FORWARD)
-    rows = in_order(trace, (ends | products) & in_steps)
-    in_a_row = np.split(rows, np.flatnonzero(np.diff(ends[rows])) + 1)[1:]
-    return sum(_times(trace.ops["kind"][each], _numbers(trace, each)) for each in in_a_row if ends[each[0]])
-
-
-def _numbers(trace: Trace, ends: Integers) -> Integers:
-    """Autograd's number of the last op of the backward pass before each of these ops."""
-    gradients = in_order(trace, are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT))
-    before = np.searchsorted(trace.ops["start"][gradients], trace.ops["start"][ends]) - 1
-    return np.where(before < 0, ABSENT, np.append(trace.ops["sequence"][gradients], ABSENT)[before])
-
-
-def _times(kinds: Integers, numbers: Integers) -> int:
-    """How many backward passes hand over gradients of these kinds, with these numbers of autograd.
-
-    A pass runs down the numbers (PyTorch, torch/csrc/autograd/engine.cpp, ReadyQueue), so the next one begins higher.
-    """
-    for times in range(len(kinds), 1, -1):
-        if len(kinds) % times == 0:
-            each, number = kinds.reshape(times, -1), numbers.reshape(times, -1)
-            if (each == each[0]).all() and (number[1:, 0] > number[:-1, -1]).all():
-                return times
-    return 1
 
 
 def _keeps_gradients(trace: Trace, nest: Nesting) -> bool:

@@ -87,15 +87,6 @@ def test_an_input_with_a_gradient_is_no_parameter(tmp_path: Path, updated: tuple
     assert profile.workload.parameters == trained
 
 
-@pytest.mark.parametrize(("numbers", "passes"), [((7, 9), 2), ((9, 7), 1)])
-def test_backward_passes_may_follow_each_other(tmp_path: Path, numbers: tuple[int, int], passes: int) -> None:
-    """As in a stage of a pipeline: autograd's numbers rise from pass to pass, and fall from layer to layer."""
-    first, second = (op("MmBackward0", ts, number) for ts, number in zip((60, 80), numbers, strict=True))
-    handed = ends(70, 8, 8), ends(72, 8), ends(90, 8, 8), ends(92, 8)
-    profile = read(tmp_path, *FORWARD, first, second, *handed)
-    assert profile.workload.parameters == 2 * (64 + 8) / passes
-
-
 @pytest.mark.parametrize(
     ("validations", "frozen"), [((0, 1), 2 * 6), ((0, 2), 2 * 6), ((2, 2), 2 * 6), ((1, 1), 2 * (2 * 6) + 8 * 2)]
 )
@@ -115,3 +106,10 @@ def numbered(each: Event, later: float, number: int | None) -> Event:
     if "Sequence number" in args:
         args["Sequence number"] += number
     return {**each, "ts": each["ts"] + later, "args": args}
+
+
+def test_networks_that_take_turns_are_counted_once_each(tmp_path: Path) -> None:
+    """As a generator, behind whose gradients those of its discriminator are handed over too."""
+    first = [*FORWARD, *BACKWARD[:2], ends(72, 8, 8)]
+    second = [{**each, "ts": each["ts"] + 200} for each in (*first, ends(80, 8, 5))]
+    assert read(tmp_path, *first, *second).workload.parameters == 8 * 8 + 8 * 5
