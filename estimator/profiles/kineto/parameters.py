@@ -13,7 +13,7 @@ from estimator.profiles.kineto.arguments import Call, base_name, read_precision,
 from estimator.profiles.kineto.autograd import are_ends, handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
-from estimator.profiles.kineto.nesting import FORWARD, UPDATE, Nesting, are_around, are_calls
+from estimator.profiles.kineto.nesting import FORWARD, UPDATE, Nesting, are_around, are_calls, are_inside
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import Trace
 from estimator.profiles.timeline import step_at
@@ -51,13 +51,13 @@ def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, steps: Steps, pass
     that evaluate the trained model itself hold no others: all its weights take part untracked ``again``. Once in each
     step they are those of a copy, such as a teacher.
     """
-    in_steps = steps.ops
-    forward: Flags = in_steps & (nest.phase == FORWARD)
+    in_steps, takes = steps.ops, are_calls(trace, _weights)
+    forward: Flags = in_steps & (nest.phase == FORWARD) & ~are_inside(takes, nest.parent)  # transforms call an op twice
     untracked = forward & ~are_around(graph.tracked, nest.parent)
     frozen = _sizes(trace, untracked | (in_steps & graph.frozen), _weights)
     taken, trained = _sizes(trace, forward, _weights), _sizes(trace, in_steps, _trained)
     again = min((frozen[size] / count for size, count in trained.items() if size in taken), default=0.0)
-    is_copy = again == 1 and not _differ_by_step(trace, untracked & are_calls(trace, _weights), steps)
+    is_copy = again == 1 and not _differ_by_step(trace, untracked & takes, steps)
     without = {size: count / (1 + again * (not is_copy)) - trained[size] for size, count in taken.items()}
     total = sum(max(min(count, without.get(size, 0.0)), 0.0) * math.prod(size) for size, count in frozen.items())
     return round(total / passes) or None

@@ -113,3 +113,11 @@ def test_networks_that_take_turns_are_counted_once_each(tmp_path: Path) -> None:
     first = [*FORWARD, *BACKWARD[:2], ends(72, 8, 8)]
     second = [{**each, "ts": each["ts"] + 200} for each in (*first, ends(80, 8, 5))]
     assert read(tmp_path, *first, *second).workload.parameters == 8 * 8 + 8 * 5
+
+
+def test_a_product_inside_itself_takes_its_weights_once(tmp_path: Path) -> None:
+    """As each transform of torch.func calls it again."""
+    sizes: dict[str, Any] = {"Input Dims": [[4, 8], [8, 3]], "Input type": ["float", "float"]}
+    calls = [event("aten::mm", -20 + n, 9 - 2 * n, **sizes) for n in range(3)]
+    events = [{**each, "ts": each["ts"] + 100} for each in (*calls, ADAPTER, BASE, *backward(OF_INPUT))]
+    assert read(tmp_path, *events).workload.frozen_parameters == 8 * 3 + 2 * 6
