@@ -18,6 +18,10 @@ MEMORY = (
     "this is a snapshot of PyTorch's memory, not a profile; expected ops with their times, so record a Kineto trace "
     "with torch.profiler"
 )
+AVERAGES = (
+    "this is a table of averages of PyTorch's profiler, with names cut short and no steps; expected a trace, so write "
+    "one with export_chrome_trace"
+)
 PAGE = (
     "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so give "
     "that"
@@ -45,6 +49,7 @@ KINDS = (  # what the beginning of the file holds, and what it is
         f"this is a table of rocprof, {ROCPROF}",
     ),
     (re.compile(rb"(?i)rocprof(v\d|iler)"), f"this is a file of rocprof, {ROCPROF}"),
+    (re.compile(rb"(?m)^\s*Name .*Self CPU.*# of Calls"), AVERAGES),
     (re.compile(rb'^\s*\{\s*"(segments|device_traces|external_annotations)"\s*:'), MEMORY),
     (re.compile(rb'^\s*[\[{].{0,4000}?"(%b)"\s*:' % PAGE_KEYS, re.DOTALL), PAGE),
     (re.compile(rb"(?m)^(units_of_work|figure_of_merit):"), OWN.format("a study", "'estimator fom' or 'report'")),

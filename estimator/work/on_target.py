@@ -27,6 +27,7 @@ from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, ru
 from estimator.work.normalization import merge_normalizations
 from estimator.work.precision import convert_precision
 from estimator.work.rebatch import rebatch
+from estimator.work.tensors import in_phase
 from estimator.work.training_array import fuse_trainings
 from estimator.work.transformed import Transformed
 from estimator.work.update_launches import join_updates
@@ -117,6 +118,10 @@ def ranks_of(profile: Profile) -> RecordedRanks:
 
 
 def matrix_precision(work: pd.DataFrame, workload: Workload) -> str:
-    """The precision of the matrix products of a WORK table, ``bf16/fp32`` where there are several."""
-    precisions = work.loc[work["op_class"].isin(MATRIX), "precision"].unique()
+    """The precision of the matrix products of a WORK table, ``bf16/fp32`` where there are several.
+
+    Products of an update, as Muon's, take no copies of the weights.
+    """
+    products = work["op_class"].isin(MATRIX) & ~in_phase(work, "optimizer")
+    precisions = work.loc[products, "precision"].unique()
     return "/".join(sorted(precisions)) or workload.precision

@@ -15,6 +15,8 @@ import numpy as np
 from estimator.core.operators import operators
 from estimator.work.shapes import Op, Shape, elements
 
+SORT_PASSES = 4  # of a radix sort of 32 bits, 8 bits each (Merrill and Grimshaw, Parallel Processing Letters 21, 2011)
+SORTED = 3  # numbers of a key's size that a pass moves for each key: the key and its place, of 64 bits
 READ_ONLY = ("reduction", "pooling")  # classes whose forward ops write little compared with their operands
 
 
@@ -105,6 +107,12 @@ def _copy(op: Op) -> Traffic | None:
     return _moved(elements(_subject(op)) or elements(op.outputs[:1]), op.operator.flop_per_element)
 
 
+def _sort(op: Op) -> Traffic | None:
+    """Reads and writes all keys, and the places that they come from, in several passes."""
+    size = elements(_subject(op))
+    return _moved(SORT_PASSES * SORTED * size) if size else None
+
+
 def _rearrange(op: Op) -> Traffic | None:
     """Reads all operands and writes as many elements in another order."""
     return _moved(elements(tuple(_tensors(op.operands))) if None not in op.operands else None)
@@ -190,6 +198,7 @@ RULES: dict[str, Counter] = {  # by operator; all others stream
     "accumulate": _accumulation,
     "fused_elementwise": _fused,
     **dict.fromkeys(("assign", "copy", "transpose", "cast"), _copy),
+    "sort": _sort,
     **dict.fromkeys(("concatenate", "split"), _rearrange),
     **dict.fromkeys(("fill", "broadcast", "random", "one_hot", "set", "loss_pick_grad"), _fill),
     **dict.fromkeys(("slice", "gather_nd", "index"), _slice),

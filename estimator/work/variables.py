@@ -19,6 +19,7 @@ from estimator.work import shapes
 from estimator.work.gradients import bucket_bytes, gradient_elements
 from estimator.work.operators import is_update
 from estimator.work.read_variables import used_before
+from estimator.work.repeated_passes import calls_with_own_weights
 from estimator.work.tensors import in_phase
 from estimator.work.weights import KERNEL, takes_weights, weights_taken
 
@@ -134,9 +135,9 @@ def _count_parameters(work: pd.DataFrame) -> float:
     Where a profile tells the places of a row's calls, each is one of a layer with weights of its own. Weights that
     several products take, as those of a layer that runs twice or again in the backward pass, count once.
     """
-    calls = work["places"].str.count(";").fillna(0.0).astype(float) + 1.0
     takes = takes_weights(work) & complete(work, ("n", "k"))
     convolves = in_phase(work, "forward") & complete(work, ("conv_k", "conv_r", "conv_s"))
+    calls = calls_with_own_weights(work, takes | convolves)
     first = ~used_before(work, takes | convolves)
     products, convolutions = work[takes & first], work[convolves & first]
     dense = float(((products["k"] + 1) * products["n"] * calls[products.index]).sum())

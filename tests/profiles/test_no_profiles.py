@@ -6,6 +6,13 @@ from estimator.core.errors import EstimatorError
 from estimator.profiles import read_profile
 from estimator.profiles.no_profiles import reason
 
+AVERAGES = """
+----------  ----------  ----------  ----------
+      Name  Self CPU %    Self CPU  # of Calls
+----------  ----------  ----------  ----------
+aten::addmm...  23.78%    19.077ms          57
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -21,6 +28,7 @@ from estimator.profiles.no_profiles import reason
         ('"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n"k",1,10,10,100\n', "rocprof"),
         ("\n\x16B\x14rocprofv3 session", "rocprof"),
         ('{"segments": [], "device_traces": [[]]}', "memory"),
+        (AVERAGES, "export_chrome_trace"),
     ],
 )
 def test_files_that_are_no_profiles_are_refused_with_what_they_are(text: str, words: str, tmp_path: Path) -> None:

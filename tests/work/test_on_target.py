@@ -9,7 +9,9 @@ from estimator.core.schema import OPS
 from estimator.core.types import Layout, Profile, RunPlan, Workload
 from estimator.devices import load_device
 from estimator.work import WorkOnTarget, work_on_target
+from estimator.work.count import count_work
 from estimator.work.layout import TRANSPOSES
+from estimator.work.on_target import matrix_precision
 from tests.conftest import make_device, make_ops
 from tests.work.test_joined_layers import ATTENTION
 from tests.work.test_joined_layers import OPS as LAYERS
@@ -94,3 +96,12 @@ def test_tensors_are_those_of_the_targets_attention(device: str, from_processor:
     held = work_on_target(profile, plan, load_device(device), from_processor=from_processor).held
     assert held["operator"].tolist() == (["attention"] if fused else ["host", "gemm", "gemm"])
     assert held["shapes"].iloc[0].startswith("16x4x16x8;" if fused else "2x4x16x8;")
+
+
+def test_products_of_an_update_do_not_give_the_precision() -> None:
+    """Muon's run in bf16 beside a training in fp32."""
+    phases = ("forward", "optimizer")
+    rows = [{"op_type": "aten::mm", "shapes": "4x8;8x8", "phase": phase} for phase in phases]
+    work = count_work(make_ops(*rows), Workload(name="toy", framework="PyTorch"), "toy").work
+    work = work.assign(precision=["fp32", "bf16"])
+    assert matrix_precision(work, Workload(name="toy")) == "fp32"

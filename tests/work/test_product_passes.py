@@ -61,3 +61,10 @@ def test_nothing_is_guessed_where_no_forward_product_or_several_may_be_it(rows: 
     counts = counted(*rows)
     assert counts.work["m"].isna().tolist() == [not shapes for _, shapes, _ in rows]
     assert "product-of-layer" not in {note.code for note in counts.notes}
+
+
+@pytest.mark.parametrize("loop", ["while", "scan_7"])
+def test_a_loop_may_be_in_no_scope_and_have_any_name(loop: str) -> None:
+    outside = (f"{loop}/body/_1/{loop}/MatMul", FACTORS, "trans_a=n;trans_b=n")
+    taped = f"gradient_tape/{loop}/{loop}_grad/body/_4/gradient_tape/{loop}/gradients/{loop}/MatMul_grad/MatMul"
+    assert sizes(counted(outside, (taped, "", OF_INPUT)).work, 1) == [8, 4, 2]

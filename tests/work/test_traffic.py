@@ -37,6 +37,7 @@ CASES = [  # op type, operands, results, elements read, elements written
     ("ResourceScatterAdd", "unknown;160;160x16", "", 5120, 2560),
     ("aten::scatter_add_", "1000x16;1;160x16;160x16", "", 5120, 2560),
     ("aten::nll_loss_forward", "4096x50000;4096;unknown", "", 4096, 4096),
+    ("aten::sort", "4x50", "", 12 * 200, 12 * 200),
     ("aten::nll_loss_forward", "1x2;1", "", 1, 1),
     ("aten::nll_loss_backward", "1;4096x500;4096", "", 0, 4096 * 500),
     ("ApplyGradientDescent", "100x50;1;100x50", "", 10000, 5000),

@@ -8,8 +8,16 @@ import numpy as np
 
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.nesting import BACK, FORWARD, Nesting, are_calls, are_inside, is_gradient
-from estimator.profiles.kineto.trace import ABSENT, Trace
+from estimator.profiles.kineto.nesting import (
+    BACK,
+    FORWARD,
+    Nesting,
+    are_calls,
+    are_inside,
+    numbers_of_gradients,
+    with_gradients,
+)
+from estimator.profiles.kineto.trace import Trace
 
 OWN = "aten::"  # begins the names of PyTorch's own ops
 GRADIENT_ENDS = "torch::autograd::AccumulateGrad"  # takes the gradient of one parameter
@@ -26,32 +34,10 @@ def tracked(trace: Trace, nest: Nesting) -> Flags:
     if not flags.any() or not (nest.phase == BACK).any():
         return forward
     is_own = are_calls(trace, lambda call: call.name.startswith(OWN))
-    flags &= is_own | _has_number_of_gradient(trace)
+    flags &= is_own | np.isin(trace.ops["sequence"], numbers_of_gradients(trace))
     works = is_own & ~nest.dispatch
     dispatched = are_inside(flags, nest.parent) & ~are_inside(works, nest.parent)  # what works calls keeps nothing
     return (flags | dispatched) & ~_between(trace, nest)
-
-
-def _has_number_of_gradient(trace: Trace) -> Flags:
-    """Whether an op of the backward pass tells the number of each op: functions have numbers without gradients too."""
-    number = trace.ops["sequence"]
-    gradients = are_calls(trace, is_gradient)
-    return np.isin(number, number[gradients & (number != ABSENT)])
-
-
-def with_gradients(trace: Trace, chosen: Flags) -> Flags:
-    """Which of these ops have a gradient's op.
-
-    An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
-    none (PyTorch, torch/csrc/autograd/function.h, sequence_nr).
-    """
-    rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
-    lane, number, start = (trace.ops[name][rows] for name in ("lane", "sequence", "start"))
-    order = np.lexsort((start, number, lane))
-    is_last = np.append((np.diff(number[order]) != 0) | (np.diff(lane[order]) != 0), True)
-    flags = np.zeros(len(chosen), dtype=bool)
-    flags[rows[order[is_last[: len(rows)]]]] = True
-    return flags
 
 
 def _between(trace: Trace, nest: Nesting) -> Flags:

@@ -18,7 +18,7 @@ import numpy as np
 from estimator.core.places import NO_BLOCK
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, read_sizes
-from estimator.profiles.kineto.autograd import are_ends, with_gradients
+from estimator.profiles.kineto.autograd import are_ends
 from estimator.profiles.kineto.nesting import (
     BACK,
     FORWARD,
@@ -28,6 +28,7 @@ from estimator.profiles.kineto.nesting import (
     is_gradient,
     nearest,
     spread_inside,
+    with_gradients,
 )
 from estimator.profiles.kineto.trace import ABSENT, Trace
 

@@ -16,7 +16,7 @@ from estimator.profiles import events
 from estimator.profiles.columns import Columns, slices
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.arguments import Call
-from estimator.profiles.kineto.trace import LOADER, OPTIMIZER, Trace
+from estimator.profiles.kineto.trace import ABSENT, LOADER, OPTIMIZER, Trace
 
 BACKWARD = re.compile(r"^autograd::engine::evaluate_function|^torch::autograd::|Backward\d*$")
 PREPARES = re.compile(r"aten::(new_)?empty(_like|_strided)?|aten::resize_(as_)?|aten::contiguous")
@@ -51,7 +51,7 @@ def nest_ops(trace: Trace) -> Nesting:
     child = np.flatnonzero(parent >= 0)
     self_ps = duration.copy()
     np.subtract.at(self_ps, parent[child], duration[child])
-    phase = _phases(trace)
+    phase = _phases(trace, parent)
     return Nesting(parent, self_ps, phase, _dispatching(trace, parent, self_ps, end, phase), crossing)
 
 
@@ -174,8 +174,32 @@ def _unclosed(trace: Trace, child: int, outer_row: int, overrun: int) -> Estimat
     )
 
 
-def _phases(trace: Trace) -> Integers:
-    """The phase of each op, from the annotations and backward ops around it."""
+def with_gradients(trace: Trace, chosen: Flags) -> Flags:
+    """Which of these ops have a gradient's op.
+
+    An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
+    none (PyTorch, torch/csrc/autograd/function.h, sequence_nr).
+    """
+    rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
+    lane, number, start = (trace.ops[name][rows] for name in ("lane", "sequence", "start"))
+    order = np.lexsort((start, number, lane))
+    is_last = np.append((np.diff(number[order]) != 0) | (np.diff(lane[order]) != 0), True)
+    flags = np.zeros(len(chosen), dtype=bool)
+    flags[rows[order[is_last[: len(rows)]]]] = True
+    return flags
+
+
+def numbers_of_gradients(trace: Trace) -> Integers:
+    """Autograd's numbers that ops of the backward pass tell: functions without gradients have numbers too."""
+    number = trace.ops["sequence"]
+    return np.asarray(number[are_calls(trace, is_gradient) & (number != ABSENT)])
+
+
+def _phases(trace: Trace, parent: Integers) -> Integers:
+    """The phase of each op, from the annotations and backward ops around it.
+
+    An update may run forward and backward passes itself, as that of L-BFGS does.
+    """
     ops = trace.ops
     backward = are_kinds(trace, is_gradient)
     phase = np.full(len(ops), FORWARD, dtype=np.int64)
@@ -188,13 +212,23 @@ def _phases(trace: Trace) -> Integers:
         for rows in slices(marked["lane"]):
             lane = slice(*np.searchsorted(ops["lane"], marked["lane"][rows.start] + np.arange(2)))
             phase[lane][inside(ops["start"][lane], marked.take(rows))] = code
+    _mark_passes_of_updates(trace, parent, phase)
     return phase
 
 
+def _mark_passes_of_updates(trace: Trace, parent: Integers, phase: Integers) -> None:
+    """Set the phases of the passes that updates run: of gradients inside an update, and of ops that have gradients."""
+    inner = are_calls(trace, is_gradient) & (phase == UPDATE)
+    phase[inner | are_inside(inner, parent)] = BACK
+    forward = with_gradients(trace, phase != BACK) & np.isin(trace.ops["sequence"], numbers_of_gradients(trace))
+    forward &= phase == UPDATE
+    phase[(are_around(forward, parent) | are_inside(forward, parent)) & (phase == UPDATE)] = FORWARD
+
+
 def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers, phase: Integers) -> Flags:
-    """Whether each op only dispatches others: a product that holds a product, or a kind of op that in its phase spends
-    most of its time in ops whose largest operand is at least as large. Compiled code runs kernels between its ops,
-    unless these are ops themselves.
+    """Whether each op only dispatches others: a product that holds a product or never multiplies itself, or a kind of
+    op that in its phase spends most of its time in ops whose largest operand is at least as large. Compiled code runs
+    kernels between its ops, unless these are ops themselves.
     """
     ops, matrix = trace.ops, is_matrix(trace)
     kind, duration = ops["kind"], end - ops["start"]
@@ -217,4 +251,5 @@ def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integer
     products = np.flatnonzero(matrix[kind])
     lane, start, end = (column[products] for column in (ops["lane"], ops["start"], end))
     flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside
+    flags[parent[child]] |= are_kinds(trace, torch_ops.calls_products)[parent_kind]
     return flags

@@ -8,20 +8,32 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from estimator.core.types import Flags
+from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import Call, base_name, read_precision, read_sizes
 from estimator.profiles.kineto.autograd import are_ends, handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
-from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_around
+from estimator.profiles.kineto.nesting import FORWARD, UPDATE, Nesting, are_around, are_calls, are_inside
+from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import Trace
+from estimator.profiles.timeline import step_at
 
 
-def trained_numbers(trace: Trace, graph: Graph, in_steps: Flags, passes: int) -> int | None:
-    """Trained numbers, by the gradients that each of so many backward passes hands over; None where nothing tells."""
-    often = _often(trace, in_steps & ~graph.of_input)
-    total = sum(count * sum(map(math.prod, handed_over(call))) for call, count in often)
-    return round(total / passes) or None
+def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, passes: Sequence[Integers]) -> int | None:
+    """Trained numbers, by the gradients that the backward passes hand over; None where nothing tells.
+
+    There are as many parameters of a size as one pass has gradients of it: two networks may take turns. The update
+    reads each gradient. Where it reads most of them, one of a size that it does not read is an input's.
+    """
+    handed = [handed_over(call) for call in trace.calls]
+    found = Counter[tuple[int, ...]]()
+    for ends in passes:
+        found |= Counter(size for kind in trace.ops["kind"][ends[~graph.of_input[ends]]] for size in handed[kind])
+    updates = _often(trace, nest.phase == UPDATE)
+    read = {size for call, _ in updates for argument in read_sizes(call.dims) for size in argument}
+    trained = Counter({size: count for size, count in found.items() if size in read})
+    counted = trained if 2 * trained.total() > found.total() else found
+    return sum(count * math.prod(size) for size, count in counted.items()) or None
 
 
 def handed_format(trace: Trace, in_steps: Flags) -> str | None:
@@ -32,17 +44,31 @@ def handed_format(trace: Trace, in_steps: Flags) -> str | None:
     return max(numbers, key=numbers.__getitem__, default=None)
 
 
-def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, in_steps: Flags, passes: int) -> int | None:
+def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, steps: Steps, passes: int) -> int | None:
     """Numbers of weights that are not trained, of so many forward passes; None where there are none.
 
-    Of weights of one size there are no more than take part without a gradient of their own being handed over.
+    Of weights of one size there are no more than take part without a gradient of their own being handed over. Passes
+    that evaluate the trained model itself hold no others: all its weights take part untracked ``again``. Once in each
+    step they are those of a copy, such as a teacher.
     """
-    forward: Flags = in_steps & (nest.phase == FORWARD)
+    in_steps, takes = steps.ops, are_calls(trace, _weights)
+    forward: Flags = in_steps & (nest.phase == FORWARD) & ~are_inside(takes, nest.parent)  # transforms call an op twice
     untracked = forward & ~are_around(graph.tracked, nest.parent)
     frozen = _sizes(trace, untracked | (in_steps & graph.frozen), _weights)
-    without = _sizes(trace, forward, _weights) - _sizes(trace, in_steps, _trained)
-    total = sum(min(count, without[size]) * math.prod(size) for size, count in frozen.items())
+    taken, trained = _sizes(trace, forward, _weights), _sizes(trace, in_steps, _trained)
+    again = min((frozen[size] / count for size, count in trained.items() if size in taken), default=0.0)
+    is_copy = again == 1 and not _differ_by_step(trace, untracked & takes, steps)
+    without = {size: count / (1 + again * (not is_copy)) - trained[size] for size, count in taken.items()}
+    total = sum(max(min(count, without.get(size, 0.0)), 0.0) * math.prod(size) for size, count in frozen.items())
     return round(total / passes) or None
+
+
+def _differ_by_step(trace: Trace, ops: Flags, steps: Steps) -> bool:
+    """Whether there are more of these ops in one step than in another."""
+    if not len(steps.windows):
+        return False
+    in_step = step_at(steps.windows, trace.ops["start"][ops])
+    return bool(np.ptp(np.bincount(in_step[in_step >= 0], minlength=len(steps.windows))))
 
 
 def _often(trace: Trace, chosen: Flags) -> list[tuple[Call, int]]:

@@ -15,6 +15,7 @@ from itertools import permutations
 
 from estimator.core.number_formats import known_format
 from estimator.profiles.kineto.arguments import (
+    ONE_ELEMENT,
     Argument,
     Call,
     Tensor,
@@ -93,7 +94,12 @@ def describe_product(call: Call) -> tuple[Work, ...]:
 
 
 def _product(arguments: Mapping[str, Argument]) -> tuple[Work, ...]:
-    """The product, its factors as they lie in memory; nothing where the trace lacks a factor."""
+    """The product, its factors as they lie in memory; nothing where the trace lacks a factor.
+
+    No operands where one is sparse: no trace tells how many numbers it holds.
+    """
+    if _any_sparse([tensor for argument in arguments.values() for tensor in non_scalars(argument)]):
+        return (Work(),)
     transposes, operands = {}, []
     for name, argument in arguments.items():
         for tensor in non_scalars(argument):
@@ -104,6 +110,11 @@ def _product(arguments: Mapping[str, Argument]) -> tuple[Work, ...]:
     if len(transposes) < 2:
         return ()
     return (Work(shapes_text(operands), _attributes(transposes["a"], transposes["b"])),)
+
+
+def _any_sparse(tensors: Sequence[Tensor]) -> bool:
+    """Whether some of the tensors have strides and others have none, as sparse ones."""
+    return len({bool(tensor.strides) for tensor in tensors if tensor != ONE_ELEMENT}) > 1
 
 
 def _of_library(call: Call, arguments: Mapping[str, Argument]) -> Work:

@@ -43,6 +43,11 @@ def is_matrix(name: str) -> bool:
     return is_one or base in SEVERAL_PRODUCTS or is_layer(name)
 
 
+def calls_products(call: Call) -> bool:
+    """Whether an op multiplies by others alone, or only moves its operand, as ``einsum`` of a single one does."""
+    return base_name(call.name) in SEVERAL_PRODUCTS
+
+
 @lru_cache(maxsize=1 << 14)
 def does_product(call: Call) -> bool:
     """Whether a call computes or dispatches matrix products or convolutions; of a library's op, only where its operands

@@ -7,11 +7,12 @@ import re
 import numpy as np
 import pandas as pd
 
-from estimator.core.number_formats import format_of_updates
-from estimator.core.types import Flags, Optimizer, Workload
+from estimator.core.number_formats import WIDE, format_of_updates
+from estimator.core.types import Optimizer, Workload
 from estimator.profiles.frameworks import PYTORCH, with_framework
 from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.autograd import are_ends, in_order
+from estimator.profiles.kineto.autograd import in_order
+from estimator.profiles.kineto.backward_passes import backward_passes
 from estimator.profiles.kineto.graph import Graph
 from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
 from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, trained_numbers
@@ -22,6 +23,7 @@ from estimator.profiles.modes import with_mode
 GRADIENT = re.compile(r"(?i)backward(_(input|weight)s?)?$")  # ends the names of ops that only training runs
 ZERO_GRAD = f"{OPTIMIZER}zero_grad#"
 MOMENTUM, LARGEST_MOMENT = ("mul", "_foreach_mul", "_fused_sgd"), ("maximum", "_foreach_maximum")
+MEAN = ("lerp", "_foreach_lerp")
 TORCH_NAMES = {"asgd": "sgd", "sparseadam": "adam", "fusedadam": "adam", "fusedlamb": "lamb", "fusedsgd": "sgd"}
 
 
@@ -32,15 +34,15 @@ def as_traced(
 
     It is inference where it states no mode and the trace's ops have no backward pass and no update. ``ops``: its OPS.
     """
-    passes = max(_backward_passes(trace, nest, steps.ops), steps.count)
+    ends_of_passes = backward_passes(trace, nest, steps)
+    passes = max(len(ends_of_passes), steps.count)
     if workload.parameters is None:
-        numbers = trained_numbers(trace, graph, steps.ops, passes)
-        frozen = frozen_numbers(trace, nest, graph, steps.ops, passes) if numbers else None
+        numbers = trained_numbers(trace, nest, graph, ends_of_passes)
+        frozen = frozen_numbers(trace, nest, graph, steps, passes) if numbers else None
         update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
         workload = workload.model_copy(update=update)
-    if workload.parameter_precision is None and not len(trace.device):  # kernels of an update name its format
-        kept = format_of_updates(ops) or handed_format(trace, steps.ops)  # updates may have wider copies
-        workload = workload.model_copy(update={"parameter_precision": kept})
+    if workload.parameter_precision is None:
+        workload = workload.model_copy(update={"parameter_precision": _kept_format(trace, steps, ops)})
     if workload.optimizer is None and (name := _optimizer_name(trace, nest)):
         workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
     if passes > steps.count or _keeps_gradients(trace, nest):
@@ -49,12 +51,15 @@ def as_traced(
     return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)
 
 
-def _backward_passes(trace: Trace, nest: Nesting, in_steps: Flags) -> int:
-    """How often a parameter gets its gradient, as the first one behind a product of the forward pass."""
-    ends = are_ends(trace)
-    products = are_calls(trace, torch_ops.does_product) & (nest.phase == FORWARD)
-    is_end = ends[in_order(trace, (ends | products) & in_steps)]
-    return int((is_end[1:] & ~is_end[:-1]).sum())
+def _kept_format(trace: Trace, steps: Steps, ops: pd.DataFrame) -> str | None:
+    """The format of parameters: that of their updates, which may have wider copies of them than their gradients are.
+
+    No narrower ones: Muon's products run in bf16. None where kernels of the updates may name it.
+    """
+    handed = handed_format(trace, steps.ops)
+    if handed == WIDE or len(trace.device):
+        return WIDE if handed == WIDE else None
+    return format_of_updates(ops) or handed
 
 
 def _keeps_gradients(trace: Trace, nest: Nesting) -> bool:
@@ -79,4 +84,6 @@ def _optimizer_name(trace: Trace, nest: Nesting) -> str | None:
     bases = {calls[kind].name.rpartition("::")[2].rstrip("_") for kind in kinds}
     if name == "sgd" and bases & set(MOMENTUM):
         return "sgd_momentum"
+    if name == "rmsprop" and bases & set(MEAN):
+        return "centered_rmsprop"
     return "adam_amsgrad" if name in ("adam", "adamw") and bases & set(LARGEST_MOMENT) else name

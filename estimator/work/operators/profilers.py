@@ -24,6 +24,7 @@ PLAIN = (
     Rule("collective_reduce", rf"{COMMUNICATOR}_?reduce_?"),
     Rule("collective_gather", rf"{COMMUNICATOR}_?gather_?"),
     Rule("send_recv", rf"{COMMUNICATOR}_?(send|recv)\w*( \d+->\d+)?"),
+    Rule("host", r"_?c10d_functional::wait_tensor"),  # for a message that has its own row
     Rule("collective", rf"{COMMUNICATOR}\w+|record_param_comms"),
     Rule("fused_elementwise", GENERATED),
     Rule("host", r"(autograd::engine|torch::autograd|profiler)::.*|Optimizer\..*|\w+Backward\d*|detach_?"),

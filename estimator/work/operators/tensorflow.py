@@ -13,7 +13,7 @@ GRADIENT_NAMES = (
     r"(?:.*/)?(?P<scope>)gradients(?:_\d+)?/(?P<op>.+)_grad/[^/]+",
     r"(?P<scope>.*?)gradient_tape/(?P<op>.+)/[^/]+",
 )
-LOOP_BODY = r"^.*/while(?:_\d+)?/body/_\d+/"  # before the name of an op in a loop
+LOOP_BODY = r"^.+/body/_\d+/"  # before the name of an op in a loop
 NORMALIZATION_SCOPE = r"^(.+?)/(?:moments|batchnorm)(?:_\d+)?/"  # of tf.nn, of which Keras makes its layers, in fp32
 LIBRARY_SCOPE = "library"  # in place of that scope, of a layer that runs as a library's kernels
 GRADIENT_SUM = r"((Stateful)?PartitionedCall(_\d+)?/)*(gradients(_\d+)?/)?AddN(_\d+)?"  # of a tape, and of tf.gradients
@@ -110,7 +110,8 @@ RULES = (
     Rule("min", r"Min"),
     Rule("prod", r"Prod|Cumprod"),
     Rule("all", r"All|Any"),
-    Rule("arg_max", r"Arg(Max|Min)"),
+    Rule("arg_max", r"Arg(Max|Min)|TopK(V2)?"),
+    Rule("sort", r"Unique(WithCounts)?(V2)?"),
     Rule("loss", r"L2Loss"),
     Rule("bias_grad", r"BiasAddGrad"),
     Rule("cumsum", r"Cumsum|CumulativeLogsumexp"),

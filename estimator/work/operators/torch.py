@@ -74,7 +74,9 @@ RULES = (
     Rule("prod", r"prod|cumprod"),
     Rule("max", r"max|amax|aminmax"),
     Rule("min", r"min|amin"),
-    Rule("arg_max", r"arg(max|min)"),
+    Rule("arg_max", r"arg(max|min)|topk|kthvalue"),
+    Rule("sort", r"(arg|m)?sort|unique(2|_\w+)?"),
+    Rule("segment_sum", r"bincount|histc"),
     Rule("all", r"all|any|count_nonzero"),
     Rule("var", r"std|var|(std|var)_mean"),
     Rule("norm", r"norm|linalg_vector_norm"),
@@ -87,6 +89,8 @@ RULES = (
     Rule("max_pool", r"((mkldnn|cudnn)_)?(adaptive_)?max_pool[123]d\w*"),
     Rule("avg_pool", r"((mkldnn|cudnn)_)?(adaptive_)?avg_pool[123]d\w*"),
     Rule("loss_pick", r"nll_loss(2d)?_forward"),
+    Rule("loss_grad", r"((cudnn|miopen)_)?ctc_loss_backward"),
+    Rule("loss", r"((cudnn|miopen)_)?ctc_loss"),
     Rule("loss_grad", r"(mse_loss|l1_loss|smooth_l1_loss|huber_loss|kl_div|soft_margin_loss)_backward"),
     Rule("loss_grad", r"binary_cross_entropy\w*_backward"),
     Rule(
@@ -99,9 +103,9 @@ RULES = (
     Rule("roll", r"roll"),
     Rule("reverse", r"flip"),
     Rule("tile", r"repeat(_interleave)?|tile"),
-    Rule("set", r"fill|zero|(new_)?(zeros|ones|full)(_like)?|arange", subject=0),
+    Rule("set", r"fill|zero|(new_)?(zeros|ones|full)(_like)?|arange|linspace", subject=0),
     Rule("triangle", r"tril|triu"),
-    Rule("movement", r"one_hot|\w+_copy"),
+    Rule("movement", r"one_hot|nonzero(_static)?|masked_select|\w+_copy"),
     Rule("rearrange", r"im2col|col2im|pixel_(un)?shuffle|to_mkldnn|to_dense|mkldnn_reorder\w*"),
     Rule("resize_grad", r"(upsample|grid_sampler|roi_align)_(\w+_)?backward\w*"),
     Rule("resize", r"(upsample|grid_sampler)_\w+|roi_align"),
@@ -157,7 +161,7 @@ RULES = (
     Rule("select", r"where|masked_(fill|scale)"),
     Rule("maximum", r"maximum|fmax"),
     Rule("minimum", r"minimum|fmin"),
-    Rule("compare", r"eq|ne|lt|le|gt|ge|is(nan|inf|neginf|posinf|finite)"),
+    Rule("compare", r"eq|equal|ne|lt|le|gt|ge|is(in|nan|inf|neginf|posinf|finite)"),
     Rule("bitwise", r"bitwise_(left|right)_shift|[lr]shift"),
     Rule("logical", r"(logical|bitwise)_\w+"),
     Rule("elementwise", r"lerp|nan_to_num|addcmul|addcdiv|addr|outer|ger|transform_bias_rescale_qkv"),
@@ -183,12 +187,19 @@ RULES = (
     Rule("host", r"narrow|unbind|diagonal|(unsafe_)?(split(_with_sizes)?|chunk)|unfold|(new_)?empty\w*|resize"),
     Rule("host", r"resolve_(conj|neg)|conj|item|to|type_as|local_scalar_dense|is_nonzero|broadcast_tensors|set|size"),
     Rule("host", r"stride|result_type|record_stream|(is_)?pin\w*|scalar_tensor|resize_as|nnpack_available"),
-    Rule("host", r"cudnn_is_acceptable"),
+    Rule("host", r"cudnn_is_acceptable|real|imag|is_same_size|has_same_storage_numel|efficientzerotensor"),
+    Rule("host", r"meshgrid|native_multi_head_attention"),
+    Rule("host", r"(make|unpack)_dual|fw_primal|pack_padded_sequence(_backward)?|pad_packed_sequence"),
+    Rule("host", r"values|(crow_|col_)?indices|(is_)?coalesced|nnz|(sparse|dense)_dim|sparse_coo_tensor\w*"),
 )
 LIBRARIES = r"(aten|torch|mkldnn|quantized|prims|torchvision|xla|flash_attn\w*|aiter)::_{0,2}"
 FAMILY = Family("torch", LIBRARIES, r"(_|_out)?(\.\w+)?", RULES)
 
 LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something with the library's own
+    Rule("host", r"fsdp::\w+|torch(\.|::)distributed(\.ddp\.|::)reducer::\w+"),  # PyTorch's ops inside do the work
+    Rule("host", r"PythonSubclass|(_FromTorchTensor|_ToTorchTensor|(Nested)?Redistribute)(Backward)?"),  # of DTensor
+    Rule("host", r"RegisterPostBackwardFunction(Backward)?"),  # of FSDP
+    Rule("host", r"torchao::\w+_affine(_\w+)?"),
     Rule("convolution", r"Conv(Bias|FrozenScaleBias)(Mask)?(ReLU)?_"),  # of apex
     Rule("gemm", r"aiter::_?(batched_gemm|gemm|flatmm|gfx\d+)_a\w*|(vllm|aiter)::_?rocm_aiter_\w*gemm\w*"),
     Rule("gemm", r"vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*"),

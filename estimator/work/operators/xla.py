@@ -31,6 +31,8 @@ RULES = (
     Rule("concatenate", r"concatenate"),
     Rule("pad", r"pad"),
     Rule("reverse", r"reverse"),
+    Rule("sort", r"sort"),
+    Rule("arg_max", r"topk"),
     Rule("broadcast", r"broadcast"),
     Rule("fill", r"iota"),
     Rule("random", r"rng(-bit-generator|-uniform|-normal)?"),

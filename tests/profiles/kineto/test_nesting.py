@@ -1,6 +1,7 @@
 """How the ops of a Kineto trace nest, seen in the profile that is read from it."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,3 +108,31 @@ def test_ops_that_prepare_memory_do_no_work_of_the_op_around_them(tmp_path: Path
     inside = event("aten::contiguous", 1, 8, **TENSOR)
     profile = read(tmp_path, event("aten::native_layer_norm", 0, 10, **TENSOR), inside)
     assert profile.ops.set_index("op")["shapes"]["aten::native_layer_norm"] == "4x8"
+
+
+def test_an_einsum_of_one_operand_only_moves_it(tmp_path: Path) -> None:
+    """As the last layer of DiT does. One without any op inside may be a product."""
+    moved: dict[str, Any] = {"Input Dims": [[4, 8, 2, 3]], "Input type": ["float"]}
+    profile = read(tmp_path, event("aten::einsum", 0, 10, **moved), event("aten::permute", 1, 4, **moved))
+    found = count_work(profile.ops, profile.workload, profile.where)
+    assert found.work.set_index("op")["op_class"]["aten::einsum"] == "host"
+    alone = read(tmp_path, event("aten::einsum", 0, 10, **moved))
+    assert count_work(alone.ops, alone.workload, alone.where).work["op_class"].tolist() == ["gemm"]
+
+
+def test_an_update_may_run_passes_itself(tmp_path: Path) -> None:
+    """As L-BFGS does: its own ops have no numbers of autograd, or numbers that tell no gradient of theirs."""
+    found = read(
+        tmp_path,
+        event("Optimizer.step#LBFGS.step", 0, 100, "user_annotation"),
+        event("aten::mul", 1, 2, **{"Sequence number": 5}),
+        event("aten::linear", 5, 20), event("aten::mm", 6, 15, **{"Sequence number": 5}), event("aten::exp", 8, 5),
+        event("autograd::engine::evaluate_function: MmBackward0", 30, 20, **{"Sequence number": 5}),
+        event("aten::neg", 32, 5),
+        event("aten::add_", 60, 5), event("aten::sqrt", 70, 5, **{"Sequence number": 6}),
+    )  # fmt: skip
+    assert phases(found) == {
+        "aten::mul": "optimizer", "aten::linear": "forward", "aten::mm": "forward", "aten::exp": "forward",
+        "autograd::engine::evaluate_function: MmBackward0": "backward", "aten::neg": "backward",
+        "aten::add_": "optimizer", "aten::sqrt": "optimizer",
+    }  # fmt: skip

@@ -138,3 +138,13 @@ def test_a_product_whose_sizes_do_not_fit_has_no_operands(name: str, dims: list[
 )
 def test_what_is_no_product(name: str) -> None:
     assert not is_product(name)
+
+
+@pytest.mark.parametrize(
+    ("strides", "shapes"),
+    [([[K, 1], [N, 1]], f"{M}x{K};{K}x{N}"), ([[], []], f"{M}x{K};{K}x{N}"), ([[], [N, 1]], None)],
+)
+def test_a_sparse_factor_has_no_strides_and_tells_no_work(strides: list[list[int]], shapes: str | None) -> None:
+    """As the matrix of neighbours of a graph. Old traces have no strides at all."""
+    dims, types, steps = (json.dumps(each).encode() for each in ([A, COLUMNS], ["float", "float"], strides))
+    assert [work.shapes for work in describe(Call("aten::mm", dims, types, steps))] == [shapes]

@@ -14,6 +14,8 @@ from tests.profiles.kineto.events import BACKWARD, FORWARD, TENSOR, UPDATE, even
         ("SGD", ("aten::_foreach_mul_", "aten::_foreach_add_"), "sgd_momentum"),
         ("AdamW", ("aten::_foreach_mul_",), "adamw"),
         ("Adam", ("aten::_foreach_maximum_",), "adam_amsgrad"),
+        ("RMSprop", ("aten::mul_",), "rmsprop"),
+        ("RMSprop", ("aten::lerp_",), "centered_rmsprop"),
         ("FusedAdam", ("aten::add_",), "adam"),
     ],
 )

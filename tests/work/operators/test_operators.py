@@ -57,7 +57,7 @@ TABLE = {
         FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsGradient AdjustContrastv2 StatefulStandardNormalV2
         aten::xlogy aten::special_entr aten::logaddexp aten::softshrink aten::lgamma_
         aten::digamma Digamma aten::softshrink_backward aten::bitwise_left_shift aten::logit_backward Dawsn
-        aten::fake_quantize_per_tensor_affine
+        aten::fake_quantize_per_tensor_affine aten::_ctc_loss_backward aten::isin
         """,
     "pooling": """
         MaxPool MaxPoolGrad MaxPoolV2 AvgPool AvgPoolGrad MaxPool3D AvgPool3DGrad MaxPoolWithArgmax _MklMaxPool
@@ -66,7 +66,8 @@ TABLE = {
         """,
     "reduction": """
         Sum Mean Max Min Prod ArgMax All L2Loss BiasAddGrad UnsortedSegmentSum SegmentSum Cumsum aten::sum
-        CumulativeLogsumexp DenseBincount HistogramFixedWidth aten::logcumsumexp
+        CumulativeLogsumexp DenseBincount HistogramFixedWidth aten::logcumsumexp aten::bincount aten::histc
+        aten::topk TopKV2 topk aten::_ctc_loss aten::_cudnn_ctc_loss
         aten::mean aten::max aten::amax aten::argmax aten::std_mean aten::var aten::cumsum aten::mse_loss
         aten::nll_loss_forward aten::nll_loss_nd aten::_foreach_norm aten::linalg_vector_norm
         aten::binary_cross_entropy_with_logits reduce reduce-window select-and-scatter input_reduce_fusion_2
@@ -97,7 +98,8 @@ TABLE = {
         __amd_rocclr_fillBufferAligned.kd ResizeBilinear ResizeBilinearGrad ResizeNearestNeighbor CropAndResize
         aten::upsample_bilinear2d_backward aten::grid_sampler_2d aten::grid_sampler_2d_backward torchvision::roi_align
         torchvision::_roi_align_backward CropAndResizeGradImage ExtractImagePatches
-        MatrixDiagPartV3 ReverseSequence Snapshot ResourceStridedSliceAssign
+        aten::sort aten::argsort aten::_unique2 aten::unique_consecutive aten::nonzero aten::masked_select
+        aten::linspace sort UniqueWithCountsV2 MatrixDiagPartV3 ReverseSequence Snapshot ResourceStridedSliceAssign
         """,
     "collective": """
         CollectiveReduce CollectiveReduceV2 CollectiveGatherV2 CollectiveBcastSendV2 NcclAllReduce _NcclReduceSend
@@ -121,14 +123,21 @@ TABLE = {
         TensorListReserve aten::view aten::t aten::transpose aten::permute aten::as_strided aten::expand aten::reshape
         aten::_unsafe_view aten::squeeze aten::unsqueeze aten::select aten::slice aten::detach aten::empty
         aten::empty_strided aten::empty_like aten::resize_ aten::resolve_conj aten::item aten::_local_scalar_dense
+        aten::_pack_padded_sequence aten::_pack_padded_sequence_backward aten::_values aten::_indices aten::_nnz
+        aten::real aten::_efficientzerotensor aten::_has_same_storage_numel aten::_make_dual aten::crow_indices
+        fsdp::all_gather_copy_in fsdp::split_with_sizes_copy torch.distributed.ddp.reducer::copy_bucket_to_grad
+        torch::distributed::reducer::mul_out PythonSubclass NestedRedistribute _FromTorchTensorBackward
+        RegisterPostBackwardFunction _c10d_functional::wait_tensor
+        aten::meshgrid aten::_native_multi_head_attention
+        torchao::choose_qparams_affine torchao::quantize_affine
         aten::to aten::broadcast_tensors aten::split aten::chunk aten::unbind aten::alias detach AddmmBackward0
         torch::autograd::AccumulateGrad Optimizer.step#SGD.step Optimizer.zero_grad#SGD.zero_grad cudaLaunchKernel
         cudaDeviceSynchronize cuLaunchKernelEx hipLaunchKernel ProfilerStep#3 while call conditional tuple
         get-tuple-element parameter bitcast constant after-all
         """,
     "unmodelled": """
-        Mystery unlisted MyMatMul MatMulish PreMaxPool ReluX aten::lstm aten::gru aten::_cudnn_rnn aten::sort
-        custom-call sort fft TopKV2 aten::fft_r2c aten::nonsense aten::_convert_indices_from_coo_to_csr dense_1/MatMul
+        Mystery unlisted MyMatMul MatMulish PreMaxPool ReluX aten::lstm aten::gru aten::_cudnn_rnn
+        custom-call fft aten::fft_r2c aten::nonsense aten::_convert_indices_from_coo_to_csr dense_1/MatMul
         model/max_pool my_gemm_layer conv2d_1 softmax_head copy-start copy-done async-start slice-done
         """,
     "recurrent": """
