@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from estimator.core.parallel import read_split
@@ -57,6 +59,21 @@ def test_the_one_chosen_takes_least(launched_s: float, split: str) -> None:
     sizes = micro_batch_sizes(64, stages, runs)
     steps_s = {each: (64 / each + (stages - 1) / runs) * (launched_s + each) for each in sizes}
     assert chosen(64, launched_s, 1.0, split=split).micro_batch == min(sizes, key=lambda each: steps_s[each])
+
+
+@pytest.mark.parametrize("launches_s", [0.0, 3.0, 6.0, 20.0, 100.0])
+@pytest.mark.parametrize("split", ["pipeline=3", "pipeline=8"])
+def test_the_one_chosen_takes_least_where_launches_hide_behind_samples(launches_s: float, split: str) -> None:
+    """The longer of the two counts, which is no straight line in the samples."""
+    asked, stages = group(96, split), read_split(split).pipeline
+
+    def passes_s(each: Group) -> float:
+        return max(launches_s, size(each))
+
+    found = with_micro_batch(asked, read_split(split), lambda _: True, passes_s)
+    every = [replace(asked, micro_batch=each) for each in micro_batch_sizes(96, stages)]
+    steps_s = {size(each): (each.micro_batches + stages - 1) * passes_s(each) for each in every}
+    assert steps_s[size(found)] == min(steps_s.values())
 
 
 @pytest.mark.parametrize("split", ["pipeline=4,micro=64", "tensor=4", "data"])
