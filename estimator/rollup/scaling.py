@@ -145,10 +145,10 @@ def _check_rounds(micro_batches: int, devices: int, split: Split) -> None:
     Source: Narayanan et al., 2021, section 2.2.2.
     """
     if split.interleave > 1 and micro_batches % split.pipeline:
-        what, by = ("sample(s)", "--batch") if split.leaves_micro_batch else ("micro-batch(es)", "--batch and micro=N")
+        what, more = ("sample(s)", "") if split.leaves_micro_batch else ("micro-batch(es)", " and micro=N")
         raise EstimatorError(
             f"interleave={split.interleave}: a copy on {devices} devices has {micro_batches} {what}; expected a "
-            f"multiple of pipeline={split.pipeline}, by {by}"
+            f"multiple of pipeline={split.pipeline}, by --batch (batch_size in a study){more}"
         )
 
 
