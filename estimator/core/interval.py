@@ -59,6 +59,13 @@ def draw_sourced(stream: str, sourced: Sourced, draws: int, seed: int) -> Floats
     return draw(stream, sourced.value / ratio, sourced.value, sourced.value * ratio, draws, seed)
 
 
+def share_above(samples: Floats, threshold: float | None) -> float | None:
+    """Share of the draws at or above the threshold; None without a threshold or without uncertainty."""
+    if threshold is None or np.ptp(samples) == 0:
+        return None
+    return float(np.mean(samples[1:] >= threshold))
+
+
 def summarise(samples: Floats, covers: Covers = "inputs") -> Interval:
     """The interval of samples (1 + draws) and what it covers; the ends are None where nothing is uncertain."""
     low, mid, high = bounds(samples)

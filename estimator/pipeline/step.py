@@ -213,7 +213,7 @@ def _notes(
         *of_memory,
         *scenario.notes,
         *host_notes(ran, prediction, predicted.timeline, replayed, scenario, plan),
-        *framework_default(predicted),
+        *framework_default(predicted, replayed),
         *predicted.work.notes,
         *prediction.warnings,
         *(() if predicted.same_device else mostly_carried(shares, device)),
@@ -221,20 +221,27 @@ def _notes(
     ]
 
 
-def framework_default(predicted: PredictedStep) -> tuple[Note, ...]:
-    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's."""
+def framework_default(predicted: PredictedStep, kept: step.ReplayedStep) -> tuple[Note, ...]:
+    """A note on the step in the format that the framework takes on the target, where a plan keeps the profile's.
+
+    Both are steps of one device, also where it is one of several; ``kept``: the one in the profile's format.
+    """
     ran, plan, target = predicted.profile, predicted.plan, predicted.target.device
     products = product_format(AUTO, ran.workload, target)
     if plan.precision is not None or not products.changes(predicted.work.work):
         return ()
     by_default = _predict_pass(ran, replace(plan, precision=AUTO, draws=0), predicted.devices)  # need not fit
     replayed = step.replay_step(by_default.prediction, by_default.timeline, by_default.scenario)
-    step_s, kernels_s = (units.show(float(of[0]), "s", 3) for of in (replayed.step.total, replayed.kernels_s))
+    step_s, kernels_s = (
+        f"{units.show(float(then[0]), 's', 3)} in place of {units.show(float(now[0]), 's', 3)}"
+        for then, now in ((replayed.step.total, kept.step.total), (replayed.kernels_s, kept.kernels_s))
+    )
     headline = (
         f"{products.covered(predicted.work.work)} keep the profile's number format; "
         f"{ran.workload.framework or 'the framework'} would take {products.precision} on this device ('precision auto')"
     )
-    details = f": the step would then take {step_s}, its kernels alone {kernels_s}"
+    of_batch = f" of batch {batch}" if (batch := plan.batch or ran.workload.batch_size) else ""
+    details = f": a step{of_batch} of one device would then take {step_s}, its kernels alone {kernels_s}"
     return (Note("precision-by-default", headline + details, subject=target.name, details=details),)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from estimator import __version__
 from estimator.core.errors import EstimatorError
-from estimator.core.interval import summarise
+from estimator.core.interval import share_above, summarise
 from estimator.core.notes import left_open, ranked, sentences
 from estimator.core.schema import MATRIX, METHODS, PREDICTION
 from estimator.core.types import (
@@ -286,8 +286,10 @@ def _cell(result: StudyResult, pair: tuple[str, str]) -> Document:
         return {**dict.fromkeys(UNIT_KEYS), "fits": refusal.fits, "refused": refusal.why}
     fits = estimated.memory.fits if estimated and estimated.memory else None
     numbers = result.chains[pair]
+    ratio = numbers.get(RATIO_OF[result.level])
     return {
         **unit_of_work(numbers, _covers(result)),
+        "p_threshold": None if ratio is None else share_above(ratio.samples, result.threshold),
         "devices": _count(numbers, "devices_per_training", estimated),
         "trainings_per_device": _count(numbers, "trainings_per_device", estimated),
         "fits": fits,
@@ -336,8 +338,9 @@ def _campaign(result: StudyResult, machine: str) -> Document | None:
 
 UNIT_KEYS = (
     "time_per_unit_s", "time_level", "units_per_day", "ratio", "level", "ratio_per_node", "ratio_per_worker",
-    "energy_j", "usd", "devices", "trainings_per_device",
+    "energy_j", "usd", "p_threshold", "devices", "trainings_per_device",
 )  # fmt: skip
+RATIO_OF = {"system": "ratio", "node": "ratio_node", "worker": "ratio_worker"}
 
 
 def unit_of_work(numbers: Mapping[str, Number], covers: Covers) -> Document:

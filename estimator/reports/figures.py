@@ -29,7 +29,7 @@ PART_COLOURS = {  # part of a step -> colour (Okabe & Ito, safe for colour-blind
 MARKERS = {"gemm": "o", "convolution": "D"}
 SWAPPED = {"low": "high", "mid": "mid", "high": "low"}  # ends of an interval and of its reciprocal
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-MOST_TICKS = 6
+MOST_TICKS = 5
 LONGEST_OPS = 200  # of each estimate in a page; results.json has all
 
 

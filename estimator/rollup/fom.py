@@ -153,10 +153,3 @@ def unit_shares(rates: Floats, baseline: Floats, weights: Floats, definition: De
     faster = (nominal * np.exp(small * unit[:, None]) for unit in np.eye(len(rates)))
     figures = np.array([figure_of_merit(each, of_baseline, weights, definition)[0] for each in faster])
     return np.asarray(np.log(figures / whole) / small)
-
-
-def share_above(samples: Floats, threshold: float | None) -> float | None:
-    """Share of the draws at or above the threshold; None without a threshold or without uncertainty."""
-    if threshold is None or np.ptp(samples) == 0:
-        return None
-    return float(np.mean(samples[1:] >= threshold))

@@ -36,14 +36,15 @@ def with_micro_batch(
     those that fit the memory.
 
     A step of m micro-batches of which each takes t takes m · t / (1 - b), with the bubble b of
-    :func:`bubble_share`; t is a straight line through that of one sample and that of the most samples that fit.
-    Where nothing fits it is one sample. A split that names the size keeps it. Fewer samples never need more memory.
+    :func:`bubble_share`. The search begins where that is least with t on a straight line through that of one sample and
+    that of the most samples that fit. Where nothing fits it is one sample. A split that names the size keeps it. Fewer
+    samples never need more memory.
 
     Args:
         group: the devices.
         split: how they share the training.
         fits: whether a group of this micro-batch fits.
-        passes_s: both passes of a group's micro-batch [s].
+        passes_s: both passes of a group's micro-batch [s]; asked for again and again.
         stated: samples at once that the workload states; None where it states none.
     """
     if not split.leaves_micro_batch or group.local_batch is None:
@@ -59,15 +60,29 @@ def _fastest(fitting: Sequence[Group], split: Split, passes_s: Callable[[Group],
     """The group with the shortest step of several, the first with the most samples at once, the last with one."""
     if len(fitting) == 1:
         return fitting[0]
-    most, one = fitting[0], fitting[-1]
-    one_s = passes_s(one)
-    of_another_s = (passes_s(most) - one_s) / ((most.micro_batch or 1) - 1)
 
-    def step_s(each: Group) -> float:
-        micro_s = one_s + of_another_s * ((each.micro_batch or 1) - 1)
-        return each.micro_batches * micro_s / (1.0 - bubble_share(split.pipeline, each.micro_batches, split.interleave))
+    def step_s(each: Group, micro_s: Callable[[Group], float]) -> float:
+        bubble = bubble_share(split.pipeline, each.micro_batches, split.interleave)
+        return each.micro_batches * micro_s(each) / (1.0 - bubble)
 
-    return min(fitting, key=step_s)
+    line = _line(fitting, passes_s)
+    first = min(range(len(fitting)), key=lambda place: step_s(fitting[place], line))
+    return _shortest_near(fitting, first, lambda each: step_s(each, passes_s))
+
+
+def _line(groups: Sequence[Group], passes_s: Callable[[Group], float]) -> Callable[[Group], float]:
+    """Both passes of any size [s], on a straight line through those of the first and the last group."""
+    (most, most_s), (least, least_s) = (((each.micro_batch or 1), passes_s(each)) for each in (groups[0], groups[-1]))
+    slope = (most_s - least_s) / (most - least)
+    return lambda each: least_s + slope * ((each.micro_batch or 1) - least)
+
+
+def _shortest_near(groups: Sequence[Group], place: int, step_s: Callable[[Group], float]) -> Group:
+    """The group with the shortest step, from a place on: the next one to either side, as long as that is shorter."""
+    for way in (-1, 1):
+        while 0 <= place + way < len(groups) and step_s(groups[place + way]) < step_s(groups[place]):
+            place += way
+    return groups[place]
 
 
 def micro_batch_note(groups: Sequence[Group], split: Split, stated: int | None) -> Iterator[Note]:

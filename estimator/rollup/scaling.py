@@ -6,6 +6,8 @@ strong scaling   the whole batch stays:                                   effici
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -143,22 +145,29 @@ def _check_rounds(micro_batches: int, devices: int, split: Split) -> None:
     Source: Narayanan et al., 2021, section 2.2.2.
     """
     if split.interleave > 1 and micro_batches % split.pipeline:
-        what, by = ("sample(s)", "--batch") if split.leaves_micro_batch else ("micro-batch(es)", "--batch and micro=N")
+        what, more = ("sample(s)", "") if split.leaves_micro_batch else ("micro-batch(es)", " and micro=N")
         raise EstimatorError(
             f"interleave={split.interleave}: a copy on {devices} devices has {micro_batches} {what}; expected a "
-            f"multiple of pipeline={split.pipeline}, by {by}"
+            f"multiple of pipeline={split.pipeline}, by --batch (batch_size in a study){more}"
         )
 
 
 def _divided(batch: int, devices: int, copies: int) -> int:
     """The part of the batch of each copy. Raises EstimatorError where it is no whole number."""
     if batch % copies:
-        divisors = (count for count in range(1, min(batch, 4096) + 1) if batch % count == 0)
-        expected = ", ".join(str(count * (devices // copies)) for count in divisors)
+        expected = " or ".join(str(count * (devices // copies)) for count in _nearest_divisors(batch, copies))
         raise EstimatorError(
-            f"devices {devices}: the batch of {batch} cannot be divided among them; expected devices {expected}"
+            f"devices {devices}: the batch of {batch} cannot be divided among them; expected, for example, {expected}"
         )
     return batch // copies
+
+
+def _nearest_divisors(whole: int, part: int) -> list[int]:
+    """The divisors of a whole number next to one that is none: one below, and one above if there is."""
+    small = [count for count in range(1, math.isqrt(whole) + 1) if whole % count == 0]
+    divisors = sorted({*small, *(whole // count for count in small)})
+    place = bisect_left(divisors, part)
+    return divisors[place - 1 : place + 1]
 
 
 def spreads_of(profile: Profile) -> Spreads:

@@ -4,32 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from estimator.core.notes import Note, with_code
-from estimator.core.types import Chains, Sourced, SystemSpec
+from estimator.core.types import Chains, Network, Sourced, SystemSpec
 from estimator.devices import announcements, system_warnings
-from estimator.studies.study import Study
+from estimator.studies.places import beside
+from estimator.studies.study import Machine, Study
 
 
 def machine_notes(
-    study: Study, systems: Mapping[str, SystemSpec], sizes: Mapping[str, Sourced], chains: Chains
+    study: Study, folder: Path, systems: Mapping[str, SystemSpec], sizes: Mapping[str, Sourced], chains: Chains
 ) -> tuple[Note, ...]:
     """Notes on the machines of a study, each with its machine as subject.
 
     Args:
         study: the study.
+        folder: of its file, beside which its devices may lie.
         systems: the catalogue's systems that machines are, by the machines' names.
         sizes: the sizes that these give, by ``machine: field``.
         chains: the roll-ups, which tell whether energy is counted.
     """
     return (
-        *_about_systems(systems),
+        *_about_systems(dict(_as_stated(study, folder, systems))),
         *_unverified(sizes),
         *_devices_per_node(study),
         *_run_nodes(study),
         *_delivered(study),
         *_pue(study, chains),
     )
+
+
+def _as_stated(study: Study, folder: Path, systems: Mapping[str, SystemSpec]) -> Iterator[tuple[str, SystemSpec]]:
+    """Every machine of a device or a system as a system, with the network that the study states."""
+    for name, machine in study.machines.items():
+        if name in systems:
+            yield name, _with_network(systems[name], machine)
+        elif machine.device:
+            per_node = machine.devices_per_node or 1
+            size = {"nodes": machine.nodes, "devices_per_node": per_node, "device": beside(folder, machine.device)}
+            yield name, _with_network(SystemSpec.model_validate({"name": name, **size}), machine)
+
+
+def _with_network(system: SystemSpec, machine: Machine) -> SystemSpec:
+    """A system with the network that a machine states; how far links reach is not among it, as it is a plain number."""
+    network = machine.network or Network()
+    stated = network.model_fields_set & SystemSpec.model_fields.keys() - {"linked_devices", "devices_per_node"}
+    return system.model_copy(update={field: getattr(network, field) for field in stated})
 
 
 def _about_systems(systems: Mapping[str, SystemSpec]) -> Iterator[Note]:

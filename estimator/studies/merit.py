@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from estimator.core.errors import EstimatorError
+from estimator.core.interval import share_above
 from estimator.core.notes import Note
 from estimator.core.types import Chains, FigureOfMerit, Floats, Number, Refusal
 from estimator.core.units import percent
@@ -34,7 +35,7 @@ def figure_of_merit(study: Study, machine: str, chains: Chains) -> FigureOfMerit
     return FigureOfMerit(
         target=machine,
         samples=samples,
-        p_threshold=fom.share_above(samples, definition.threshold),
+        p_threshold=share_above(samples, definition.threshold),
         dominant_unit=list(study.units_of_work)[fom.dominant_unit(rates, baseline, weights, definition)],
         other_definitions=fom.all_definitions(rates, baseline, weights),
         level=definition.level,

@@ -81,7 +81,7 @@ def _run(study: Study, path: Path, hashes: dict[str, str]) -> StudyResult:
         campaigns=campaigns(study, chains),
         without_fom=without_fom,
         appendices=tuple(map(appendix, audits)),
-        machine_notes=machine_notes(study, systems, sizes, chains),
+        machine_notes=machine_notes(study, folder, systems, sizes, chains),
         specifications=sizes
         | {name: value for estimate in all_estimates for name, value in estimate.specifications.items()},
         inputs=hashes | _inputs(study, folder, profiles | audit_profiles, all_estimates),

@@ -285,6 +285,7 @@ def _row(scaled: _Scaled, group: Group) -> dict[str, Any]:
         "nodes": group.nodes,
         "local_batch": group.local_batch,
         "global_batch": group.global_batch,
+        "micro_batch": group.at_once,
         "step_s": documents.interval(total, "all"),
         "samples_per_s": rate,
         "efficiency": documents.interval(efficiency(scaled.whole_s, total, parts), "all"),

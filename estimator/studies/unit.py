@@ -47,7 +47,8 @@ def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profi
         in_network = replace(plan, network=machine_network(machine, size, folder))
         estimated = estimate_group(profile, in_network, group, split)
         estimated = replace(estimated, notes=(*estimated.notes, *_batch_note(unit_name, unit, group)))
-    of_unit = (*_left_out_note(unit_name, unit, estimated), *_steps_rise_note(unit_name, unit))
+    of_table = (*_steps_rise_note(unit_name, unit), *_beyond_table_note(unit_name, unit, estimated))
+    of_unit = (*_left_out_note(unit_name, unit, estimated), *of_table)
     estimated = replace(estimated, notes=(*of_unit, *estimated.notes))
     _refuse_carried(estimated)
     return estimated
@@ -85,6 +86,18 @@ def _left_out_note(unit_name: str, unit: UnitOfWork, estimated: Estimate) -> tup
         return ()
     text = f"{unit_name}: {rest} of {samples} samples of an epoch do not fill a batch of {whole}, and are left out"
     return (Note("samples-left-out", f"{text}; 'steps_rounding: ceil' counts them as a step", subject=unit_name),)
+
+
+def _beyond_table_note(unit_name: str, unit: UnitOfWork, estimated: Estimate) -> tuple[Note, ...]:
+    """A note where the batch of all devices lies beyond the table of steps to quality."""
+    table, (_, batch) = unit.steps_to_quality, samples_and_batch(unit, estimated.profile.workload)
+    if not table or not batch or quality.is_within(table, whole := batch_of_step(unit, batch, estimated)):
+        return ()
+    text = (
+        f"the batch of all devices is {whole}, and steps_to_quality tells of {min(table)} to {max(table)}: "
+        "its steps are extrapolated, in a wide interval"
+    )
+    return (Note("steps-extrapolated", text, subject=unit_name),)
 
 
 def _steps_rise_note(unit_name: str, unit: UnitOfWork) -> tuple[Note, ...]:

@@ -94,7 +94,7 @@ def _at_batch(work: pd.DataFrame, workload: Workload, size: int) -> Transformed:
     if lost.any():
         op = work["op"][lost].iloc[0]
         raise EstimatorError(f"{workload.name}: '{op}' is too large to be counted at batch {size}; take a smaller one")
-    text = f"the step is of batch {size}: {int(rows.sum())} op(s) grow with it; weights and their updates stay"
+    text = f"ops are those of batch {size}: {int(rows.sum())} grow with it; weights and their updates stay"
     return Transformed(out, changed=True, notes=(Note("rebatched", text),))
 
 
@@ -198,7 +198,7 @@ def _lacks_dimensions(work: pd.DataFrame) -> pd.Series:
 
 
 def _step_note(batch: Batch, count: int) -> Note:
-    sized = f"the step is of batch {batch.after}, from a profile of batch {batch.before}: {count} op(s) scale with it"
+    sized = f"ops are those of batch {batch.after}, from a profile of batch {batch.before}: {count} scale with it"
     return Note("rebatched", f"{sized}; weights, their updates, and host and idle time stay")
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.core.interval import bounds, draw, draw_sourced, enough_draws, summarise, uniform
+from estimator.core.interval import bounds, draw, draw_sourced, enough_draws, share_above, summarise, uniform
 from estimator.core.types import Sourced
 
 UNCERTAINTY = st.floats(min_value=0.001, max_value=2.0)
@@ -68,3 +68,15 @@ def test_a_share_that_nothing_tells_may_be_any() -> None:
     assert samples[0] == 0.25
     assert np.quantile(samples[1:], [0.05, 0.5, 0.95]) == pytest.approx([0.05, 0.5, 0.95], abs=0.02)
     assert not np.array_equal(samples, uniform("other", 0.25, 4000, 1))
+
+
+def test_the_share_above_a_threshold() -> None:
+    samples = np.array([50.0, 40.0, 50.0, 60.0, 70.0])
+    assert share_above(samples, 50) == 0.75
+    assert share_above(samples, None) is None
+    assert share_above(np.full(5, 50.0), 50) is None
+
+
+def test_the_nominal_inputs_are_no_draw_above_a_threshold() -> None:
+    assert share_above(np.array([0.0, 50.0, 40.0]), 50) == 0.5
+    assert share_above(np.array([60.0, 40.0, 40.0]), 50) == 0

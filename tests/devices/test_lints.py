@@ -379,6 +379,13 @@ def test_faults_of_form_neither_hide_nor_cause_lint_findings() -> None:
         assert [fault.rule for fault in found_faults[1:]] == ["plausible", "rpeak"], (at, found_faults)
 
 
+def test_a_taper_that_no_network_has_is_found() -> None:
+    """A share in per cent is no taper."""
+    assert faults(changed(SYSTEM, ("taper", 4))) == []
+    (fault,) = faults(changed(SYSTEM, ("taper", 100)))
+    assert "taper is 100; expected 1.00 to 50.0 (the core carries a fiftieth" in fault
+
+
 def test_frontier_with_modules_counted_as_dies_is_found() -> None:
     catalogue_view = catalogue.catalogue_for_lints(SystemSpec)
     frontier = yaml_files.read_yaml(library.names("devices", catalogue.SYSTEM_FILES)["frontier"]).data

@@ -69,7 +69,7 @@ def test_the_micro_batch_chosen_is_about_the_fastest(device: str, precision: str
         if memory_of_group(profile, plan, split, 4).fits:
             group = group_of(4, 8, "weak", 16, split)
             steps_s[size] = float(estimate_group(profile, plan, group, split).step.total[0])
-    assert steps_s[chosen or 0] < 1.1 * min(steps_s.values())
+    assert steps_s[chosen or 0] < 1.03 * min(steps_s.values())  # messages left out
     assert (chosen or 0) > 1 if device == "h100" else chosen == 1
 
 

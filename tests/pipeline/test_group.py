@@ -49,6 +49,14 @@ def test_a_group_draws_about_what_its_device_does_at_the_batch_that_it_computes_
     assert 0.8 * by_itself[0] < in_group[0] <= by_itself[0]
 
 
+def test_what_the_frameworks_format_gives_names_the_batch_that_a_device_computes_at_once() -> None:
+    """The step of a group has several of it, and messages and waits."""
+    split = read_split("data,micro=25")
+    found = estimate_group(read_profile("p1b3"), RunPlan("a100", draws=0), group_of(8, 8, "weak", 100, split), split)
+    (text,) = [note.text for note in found.notes if note.code == "precision-by-default"]
+    assert ": a step of batch 25 of one device would then take " in text
+
+
 def test_groups_together_are_those_one_by_one() -> None:
     one, data = step_of_one(predicted()), read_split("data")
     counts = (1, 6, 96, 1536)

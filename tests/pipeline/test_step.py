@@ -123,9 +123,13 @@ def test_plain_fp32_says_what_the_frameworks_format_gives() -> None:
     profile = read_profile("p1b3")
     plain, auto = (estimate(profile, RunPlan("a100", draws=5, precision=precision)) for precision in (None, "auto"))
     (note,) = [note for note in plain.notes if note.code == "precision-by-default"]
-    step, kernels = (units.show(float(of[0]), "s", 3) for of in (auto.step.total, auto.kernels_s))
+    step, kernels = (
+        f"{units.show(float(then[0]), 's', 3)} in place of {units.show(float(now[0]), 's', 3)}"
+        for then, now in ((auto.step.total, plain.step.total), (auto.kernels_s, plain.kernels_s))
+    )
     assert "keep the profile's number format; Keras on TensorFlow 1.x would take tf32 on this device" in note.text
-    assert note.text.endswith(f"the step would then take {step}, its kernels alone {kernels}")
+    details = f": a step of batch 100 of one device would then take {step}, its kernels alone {kernels}"
+    assert note.text.endswith(details)
     assert not any(note.code == "precision-by-default" for note in auto.notes)
 
 

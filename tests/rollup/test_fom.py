@@ -84,13 +84,6 @@ def test_the_dominant_unit_is_the_one_that_moves_the_figure_most() -> None:
     assert fom.dominant_unit(rates[:1], baseline[:1], np.ones(1), HARMONIC) == 0
 
 
-def test_the_share_above_a_threshold() -> None:
-    samples = np.array([50.0, 40.0, 50.0, 60.0, 70.0])
-    assert fom.share_above(samples, 50) == 0.75
-    assert fom.share_above(samples, None) is None
-    assert fom.share_above(np.full(5, 50.0), 50) is None
-
-
 @pytest.mark.parametrize("p1_titan", [Fraction(24, 60) * 18688, Fraction(7475)])
 def test_the_program_agrees_with_rational_arithmetic(p1_titan: Fraction) -> None:
     titan, a = column([float(p1_titan), 74752, 37376]), column([564e3, 4512e3, 9024e3])
@@ -135,11 +128,6 @@ def test_a_unit_below_the_mean_may_be_dominant_as_well_as_one_above() -> None:
     assert fom.dominant_unit(column([5, 6, 5]), column([1, 3, 1]), ones, ratios) == 1
     for weights, dominant in ((ones, 0), (np.array([1.0, 9.0, 9.0]), 2)):
         assert fom.dominant_unit(column([1, 3, 9]), column([1, 1, 1]), weights, HARMONIC) == dominant
-
-
-def test_the_nominal_inputs_are_no_draw_above_a_threshold() -> None:
-    assert fom.share_above(np.array([0.0, 50.0, 40.0]), 50) == 0.5
-    assert fom.share_above(np.array([60.0, 40.0, 40.0]), 50) == 0
 
 
 def test_how_much_of_a_figure_each_unit_makes() -> None:

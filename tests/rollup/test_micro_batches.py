@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from estimator.core.parallel import read_split
@@ -64,6 +66,21 @@ def test_the_size_that_a_workload_states_is_taken_if_it_divides_and_fits(stated:
     split = read_split("pipeline=4")
     asked = group(256, "pipeline=4")
     assert with_micro_batch(asked, split, lambda each: size(each) <= room, lambda _: 1.0, stated).at_once == expected
+
+
+@pytest.mark.parametrize("launches_s", [0.0, 3.0, 6.0, 20.0, 100.0])
+@pytest.mark.parametrize("split", ["pipeline=3", "pipeline=8"])
+def test_the_one_chosen_takes_least_where_launches_hide_behind_samples(launches_s: float, split: str) -> None:
+    """The longer of the two counts, which is no straight line in the samples."""
+    asked, stages = group(96, split), read_split(split).pipeline
+
+    def passes_s(each: Group) -> float:
+        return max(launches_s, size(each))
+
+    found = with_micro_batch(asked, read_split(split), lambda _: True, passes_s)
+    every = [replace(asked, micro_batch=each) for each in micro_batch_sizes(96, stages)]
+    steps_s = {size(each): (each.micro_batches + stages - 1) * passes_s(each) for each in every}
+    assert steps_s[size(found)] == min(steps_s.values())
 
 
 @pytest.mark.parametrize("split", ["pipeline=4,micro=64", "tensor=4", "data"])

@@ -55,3 +55,16 @@ def test_a_slip_in_a_system_of_the_users_is_noted(tmp_path: Path) -> None:
     path.write_text("name: slow\ndevice: h100\nnodes: 2\ndevices_per_node: 8\ninjection_bandwidth: 25 MB/s\n")
     notes = run_study({**STUDY, "machines": {**STUDY["machines"], "mine": {"system": str(path)}}}).machine_notes
     assert ("system-check", "mine") in {(note.code, note.subject) for note in notes}
+
+
+def test_a_slip_in_a_network_of_the_study_is_noted() -> None:
+    slow = {"injection_bandwidth": "25 MB/s", "taper": 100}
+    machines = {"titan": {"system": "titan", "network": slow}, "mine": {"device": "h100", "nodes": 2, "network": slow}}
+    unit = {"time_per_unit": {"titan": "6 h", "mine": "2 h"}}
+    notes = run_study({**STUDY, "machines": machines, "units_of_work": {"code": unit}}).machine_notes
+    found = [(note.subject, note.text) for note in notes if note.code == "system-check"]
+    for machine in machines:
+        texts = [text for subject, text in found if subject == machine]
+        for what in ("injection_bandwidth is 25.0 MB/s", "taper is 100"):
+            assert any(what in text for text in texts)
+        assert not any("nodes is" in text for text in texts)

@@ -388,3 +388,13 @@ def test_a_copy_of_the_model_takes_the_ranks_that_it_took(tmp_path: Path) -> Non
     assert first["communication_s"]["mid"] > 0
     with pytest.raises(EstimatorError, match="devices 2: 4 ranks of the profile exchange parts"):
         of_ranks(tmp_path, [2], sums=SUMS)
+
+
+def test_each_row_has_the_samples_that_a_copy_computes_at_once() -> None:
+    """So that a row whose micro-batch was chosen can be repeated with its name."""
+    profile, dgx, plan = shipped("gpt2"), load_system("dgx-a100"), RunPlan("", batch=16, draws=20)
+    chosen, data = scale(profile, dgx, [4], plan, [Split(pipeline=4), Split()], "weak")["rows"]
+    assert data["micro_batch"] == data["local_batch"] == 16
+    named = Split(pipeline=4, micro_batch=chosen["micro_batch"])
+    (again,) = scale(profile, dgx, [4], plan, [named], "weak")["rows"]
+    assert again["step_s"] == chosen["step_s"]

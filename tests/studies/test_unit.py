@@ -159,6 +159,18 @@ def test_steps_that_rise_with_the_batch_are_noted(table: dict[int, float], noted
     assert any(text.startswith(words) for text in warnings) is noted
 
 
+@pytest.mark.parametrize(
+    ("unit", "noted"), [({"batch_size": 8}, False), ({"batch_size": 64}, True), ({"batch_size": 8, **GROUPED}, True)]
+)
+def test_a_batch_beyond_the_table_of_steps_is_noted(unit: dict[str, Any], noted: bool, tmp_path: Path) -> None:
+    """That of all devices counts."""
+    write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
+    found = estimated(tmp_path, IN_A_NODE, {"steps_to_quality": {8: 9000, 32: 3000}, **unit})
+    texts = [note.text for note in found.notes if note.code == "steps-extrapolated"]
+    assert bool(texts) is noted
+    assert all("the batch of all devices is 64, and steps_to_quality tells of 8 to 32: " in text for text in texts)
+
+
 SLOW = {"network": {"injection_bandwidth": "1 GB/s"}}
 
 
@@ -177,7 +189,7 @@ def test_a_batch_is_that_of_each_device_or_of_all(tmp_path: Path) -> None:
     size = machine_size(made.machines["new"], tmp_path)
     weak, strong = (UnitOfWork(profile="dump.csv", devices=4, scaling=scaling) for scaling in ("weak", "strong"))
     assert [group_of_unit(unit, 4, profile, size).local_batch for unit in (weak, strong)] == [8, 2]
-    with pytest.raises(EstimatorError, match=r"devices 3: the batch of 8 cannot be divided .* 1, 2, 4, 8"):
+    with pytest.raises(EstimatorError, match=r"devices 3: the batch of 8 cannot be divided .* 2 or 4"):
         group_of_unit(strong, 3, profile, size)
 
 

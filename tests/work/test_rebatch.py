@@ -233,7 +233,7 @@ def test_each_note_has_its_code_and_its_share_of_the_time() -> None:
     assert [note.code for note in notes] == ["rebatched", "rebatch-ambiguous", "rebatch-unmodelled", "rebatch-unknown"]
     assert [note.share for note in notes] == pytest.approx([0, 0.25, 0.25, 0.25])
     assert notes[0].text == (
-        "the step is of batch 32, from a profile of batch 8: 2 op(s) scale with it; "
+        "ops are those of batch 32, from a profile of batch 8: 2 scale with it; "
         "weights, their updates, and host and idle time stay"
     )
 

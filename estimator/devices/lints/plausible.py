@@ -108,7 +108,7 @@ def _system_numbers(spec: SystemSpec, catalogue: Catalogue) -> Numbers:
     """The system's numbers, and totals of its devices."""
     numbers = _numbers(spec)
     per_node, count = spec.devices_per_node.value, spec.nodes.value * spec.devices_per_node.value
-    numbers["devices"] = count, "nodes devices_per_node"
+    numbers |= {"devices": (count, "nodes devices_per_node"), "taper": (spec.taper, "taper")}
     try:
         device = catalogue.device(spec.device)
     except EstimatorError:

@@ -107,6 +107,7 @@ SYSTEM = (
     Range("injection_bandwidth", None, 1.2e8, 1e13, "B/s", "one gigabit port to a rack of NICs"),
     Range("injection_bandwidth", "devices_per_node", 2e7, 1e12, "B/s", "a NIC port per node to several per device"),
     Range("injection_bandwidth", "memory bandwidth of a node", 1e-3, 1, "1", "networks are slower than memory"),
+    Range("taper", None, 1, 50, "1", "the core carries a fiftieth of what nodes send, or more"),
     Range("rpeak", "devices", 5e9, 1e15, "FLOP/s", "a processor of 2008 to an accelerator of 2028"),
     Range("power", "power limits of the devices", 0.3, 10, "1", "devices take most of a machine's power"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from tests.cli.command_line import read, run
 KEYS = {
     "devices", "nodes", "local_batch", "global_batch", "step_s", "samples_per_s", "efficiency", "communication_s",
     "communication_exposed_s", "memory_bytes", "fits", "power_w", "energy_j_per_step", "warnings",
-    "timed_s", "parallel",
+    "timed_s", "parallel", "micro_batch",
 }  # fmt: skip
 
 
