@@ -258,7 +258,7 @@ def _mended(raw: bytes) -> bytes:
     """JSON text of the same size with a slash for each backslash that escapes nothing, as of Windows' paths, and NaN
     for what C++ writes of a division by zero, such as ``inf``.
     """
-    raw = ESCAPE.sub(lambda found: found[0] if len(found[0]) > 1 else b"/", raw) if b"\\" in raw else raw
+    raw = ESCAPE.sub(lambda escape: escape[0] if len(escape[0]) > 1 else b"/", raw) if b"\\" in raw else raw
     return NO_NUMBER.sub(lambda found: b"NaN".rjust(len(found[0])), raw) if b"nan" in raw or b"inf" in raw else raw
 
 

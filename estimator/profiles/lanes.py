@@ -22,14 +22,14 @@ def sides(lane: Integers, start_s: Floats, end_s: Floats) -> Integers:
 
 
 def _free_sides(start_s: list[float], end_s: list[float]) -> list[int]:
-    free, busy, found = list[int](), list[tuple[float, int]](), list[int]()
+    free, busy, of_events = list[int](), list[tuple[float, int]](), list[int]()
     for start, end in zip(start_s, end_s, strict=True):
         while busy and busy[0][0] <= start + INSTANT_S:
             heapq.heappush(free, heapq.heappop(busy)[1])
         side = heapq.heappop(free) if free else len(busy)
         heapq.heappush(busy, (end, side))
-        found.append(side)
-    return found
+        of_events.append(side)
+    return of_events
 
 
 def pieces(lane: Integers, start_s: Floats, end_s: Floats, waits_s: Floats) -> tuple[Integers, Floats, Floats]:
@@ -59,5 +59,5 @@ def _cuts(lane: Integers, start_s: Floats, end_s: Floats, late: Integers) -> tup
         place = np.searchsorted(start_s[rows], start_s[late]) - 1
         running = (place >= 0) & (lane[late] != number) & (end_s[rows[place]] > start_s[late])
         during[running] = rows[place[running]]
-    found = np.unique(np.stack([during, start_s[late]], axis=1)[during >= 0], axis=0)
-    return found[:, 0].astype(np.int64), found[:, 1]
+    pairs = np.unique(np.stack([during, start_s[late]], axis=1)[during >= 0], axis=0)
+    return pairs[:, 0].astype(np.int64), pairs[:, 1]

@@ -175,15 +175,15 @@ def _predicted(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with samples of our steps, and with their computation alone [s]."""
     import pandas as pd
 
-    found: dict[object, tuple[Floats, float]] = {}
+    predicted: dict[object, tuple[Floats, float]] = {}
     keys = [f"{training.of_one} {training.split}" for training in rows["training"]]
-    for _, alike in rows.groupby(pd.Series(keys, index=rows.index)):
-        found.update(zip(alike.index, _of_alike(list(alike["training"])), strict=True))
+    for _, same in rows.groupby(pd.Series(keys, index=rows.index)):
+        predicted.update(zip(same.index, _of_one_step(list(same["training"])), strict=True))
     _one_device.cache_clear()
-    return rows.join(pd.DataFrame.from_dict(found, orient="index", columns=["samples_s", PLAIN]))
+    return rows.join(pd.DataFrame.from_dict(predicted, orient="index", columns=["samples_s", PLAIN]))
 
 
-def _of_alike(trainings: list[Training]) -> Iterator[tuple[Floats, float]]:
+def _of_one_step(trainings: list[Training]) -> Iterator[tuple[Floats, float]]:
     """Samples and computation alone of trainings that differ in number of devices and batch [s]."""
     first = trainings[0]
     predicted, one = _one_device(*first.of_one)

@@ -185,16 +185,16 @@ def _timed_link(rows: pd.DataFrame) -> MeasuredLink:
 
 def _predicted(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with our steps and intervals [s]; each waits for the slowest device as those of other groups do."""
-    steps = [_alike(row) for row in rows.to_dict("records")]
+    steps = [_step_of_equal_devices(row) for row in rows.to_dict("records")]
     gpus = rows["gpus"].astype(int).tolist()
     maxima = np.array([expected_maximum(count) for count in gpus])
-    alike_s, sent_s = np.array([(step.total[0], step.communication_exposed[0]) for step in steps]).T
-    implied = np.log(rows["time_s"].to_numpy() / alike_s) / maxima
+    equal_s, sent_s = np.array([(step.total[0], step.communication_exposed[0]) for step in steps]).T
+    implied = np.log(rows["time_s"].to_numpy() / equal_s) / maxima
     group = (rows["system"].astype(str) + rows["model"]).to_numpy()
-    telling = (rows["links"].map(len).to_numpy() == 0) & (sent_s <= LITTLE * alike_s)
+    has_few_messages = (rows["links"].map(len).to_numpy() == 0) & (sent_s <= LITTLE * equal_s)
     ends = []
     for step, count, name in zip(steps, gpus, group, strict=True):
-        spread = _spread(implied[telling & (group != name)])
+        spread = _spread(implied[has_few_messages & (group != name)])
         slowest = slowest_device(count, count, Spreads(spread, loads=NO_SPREAD.loads), RunPlan("", draws=DRAWS))
         ends.append(bounds(_waiting(step, slowest)))
     low, mid_s, high = np.array(ends).T
@@ -223,7 +223,7 @@ def _shorth(values: Floats) -> float:
     return float(ordered[first : first + half].mean())
 
 
-def _alike(row: dict[str, object]) -> StepTime:
+def _step_of_equal_devices(row: dict[str, object]) -> StepTime:
     """The step on all devices, of which none is slower than the others; without overlap, messages follow it."""
     gpus, nodes, split = int(float(str(row["gpus"]))), int(float(str(row["nodes"]))), read_split(str(row["split"]))
     predicted, one = _one_device(float(str(row["one_s"])), str(row["device"]), int(float(str(row["parameters"]))))

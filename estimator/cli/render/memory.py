@@ -22,9 +22,9 @@ MEANINGS = {
 
 def render_memory(document: Mapping[str, Any]) -> None:
     """The parts with their sum, then whether it fits."""
-    batch = f", batch {document['batch_size']}" if document["batch_size"] else ""
+    batch = f", batch {document['batch_size']} of each copy of the model" if document["batch_size"] else ""
     on = f" on {document['device']}" if document["device"] else ""
-    title = f"{document['workload']}{on}, {document['mode']}{batch}, per device"
+    title = f"memory of one device: {document['workload']}{on}, {document['mode']}{batch}"
     table = terminal.new_table(title, "part", "memory", "what it is", right=("memory",))
     for name, meaning in MEANINGS.items():
         if document[name] is not None:

@@ -33,22 +33,22 @@ def complete_attention(trace: Trace, nest: Nesting) -> None:
     kinds = trace.ops["kind"]
     for kind, call in enumerate(calls):
         gradient = _operands(call)[:1] if call.name == BACKWARD else []
-        found = forward.get(gradient[0], set()) if gradient else set()
-        if len(found) == 1:
+        attentions = forward.get(gradient[0], set()) if gradient else set()
+        if len(attentions) == 1:
             rows = np.flatnonzero(kinds == kind)
-            kinds[rows] = trace.calls[_gradient(call, gradient[0], *next(iter(found)))]
+            kinds[rows] = trace.calls[_gradient(call, gradient[0], *next(iter(attentions)))]
             nest.dispatch[rows] = False
 
 
 def _forward_calls(calls: list[Call]) -> dict[Sizes, set[tuple[tuple[Sizes, ...], bool]]]:
     """Queries, keys and values, and whether the mask is causal, of each size of a result."""
-    found: defaultdict[Sizes, set[tuple[tuple[Sizes, ...], bool]]] = defaultdict(set)
+    by_result: defaultdict[Sizes, set[tuple[tuple[Sizes, ...], bool]]] = defaultdict(set)
     for call in calls:
         operands = _operands(call)[:3] if call.name == FORWARD else []
         if len(operands) == 3 and all(len(dims) == 4 for dims in operands):
             result = (*operands[0][:-1], operands[2][-1])
-            found[result].add((tuple(operands), is_causal(FORWARD, read_list(call.values))))
-    return found
+            by_result[result].add((tuple(operands), is_causal(FORWARD, read_list(call.values))))
+    return by_result
 
 
 def _operands(call: Call) -> list[Sizes]:

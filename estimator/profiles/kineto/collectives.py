@@ -140,15 +140,15 @@ def _gathered(message: Message, world: int) -> Message:
 
 def _around(records: Columns, lane: Integers, time: Integers) -> Integers:
     """The message of the last record that began before each time on its lane, and had not ended; else NOTHING."""
-    found = np.full(len(time), NOTHING)
+    messages = np.full(len(time), NOTHING)
     for number in np.unique(lane):
         on_lane = records.take(records["lane"] == number)
         on_lane = on_lane.take(np.argsort(on_lane["start"], kind="stable"))
         wanted = lane == number
         row = np.searchsorted(on_lane["start"], time[wanted], side="right") - 1
         end = np.append(on_lane["start"] + on_lane["duration"], UNKNOWN)
-        found[wanted] = np.where(end[row] > time[wanted], np.append(on_lane["message"], NOTHING)[row], NOTHING)
-    return found
+        messages[wanted] = np.where(end[row] > time[wanted], np.append(on_lane["message"], NOTHING)[row], NOTHING)
+    return messages
 
 
 def _number(text: Any, most: int = LARGEST_WHOLE) -> int:

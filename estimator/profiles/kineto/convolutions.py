@@ -50,11 +50,11 @@ def _of_parents(rows: Integers, kinds: Integers, parent: Integers, known: dict[i
 
 def _outputs(sizes: dict[int, Geometry]) -> dict[tuple[tuple[int, ...], ...], Geometry]:
     """The one output of each image and weight; those of which the trace has several outputs are left out."""
-    found: defaultdict[tuple[tuple[int, ...], ...], set[Geometry]] = defaultdict(set)
+    by_pair: defaultdict[tuple[tuple[int, ...], ...], set[Geometry]] = defaultdict(set)
     for geometry in set(sizes.values()):
         if all(geometry):
-            found[geometry[:2]].add(geometry)
-    return {pair: next(iter(geometries)) for pair, geometries in found.items() if len(geometries) == 1}
+            by_pair[geometry[:2]].add(geometry)
+    return {pair: next(iter(geometries)) for pair, geometries in by_pair.items() if len(geometries) == 1}
 
 
 def _read_behind(trace: Trace, sizes: dict[int, Geometry]) -> Iterator[tuple[int, Geometry]]:

@@ -29,8 +29,8 @@ def refuse_foreign(trace: Trace) -> None:
     """Raises EstimatorError where the device's events are no kernels: the host's ops only dispatched its work."""
     for category in trace.foreign:
         kind = category.partition("_")[0].upper()
-        found = NO_KERNELS if category == COUNTER_RANGES else FOREIGN.format(category=category, kind=kind)
-        raise EstimatorError(f"{trace.where}: {found}")
+        why = NO_KERNELS if category == COUNTER_RANGES else FOREIGN.format(category=category, kind=kind)
+        raise EstimatorError(f"{trace.where}: {why}")
 
 
 def device_recorded(trace: Trace) -> str | None:

@@ -55,8 +55,8 @@ def gradients_of_lookups(trace: Trace, nest: Nesting, tracked: Flags) -> Flags:
     """The ends of gradients of what tables that autograd does not track yield: rows of a table, for each index."""
     untracked = (nest.phase == FORWARD) & ~are_around(tracked, nest.parent)
     calls = list(trace.calls)
-    found = {_looked_up(calls[kind]) for kind in np.unique(trace.ops["kind"][untracked]).tolist()} - {()}
-    return are_calls(trace, lambda call: any(size in found for size in handed_over(call)))
+    looked_up = {_looked_up(calls[kind]) for kind in np.unique(trace.ops["kind"][untracked]).tolist()} - {()}
+    return are_calls(trace, lambda call: any(size in looked_up for size in handed_over(call)))
 
 
 def _looked_up(call: Call) -> tuple[int, ...]:

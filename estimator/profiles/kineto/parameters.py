@@ -26,13 +26,13 @@ def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, passes: Sequence[
     reads each gradient. Where it reads most of them, one of a size that it does not read is an input's.
     """
     handed = [handed_over(call) for call in trace.calls]
-    found = Counter[tuple[int, ...]]()
+    gradients = Counter[tuple[int, ...]]()
     for ends in passes:
-        found |= Counter(size for kind in trace.ops["kind"][ends[~graph.of_input[ends]]] for size in handed[kind])
+        gradients |= Counter(size for kind in trace.ops["kind"][ends[~graph.of_input[ends]]] for size in handed[kind])
     updates = _often(trace, nest.phase == UPDATE)
     read = {size for call, _ in updates for argument in read_sizes(call.dims) for size in argument}
-    trained = Counter({size: count for size, count in found.items() if size in read})
-    counted = trained if 2 * trained.total() > found.total() else found
+    trained = Counter({size: count for size, count in gradients.items() if size in read})
+    counted = trained if 2 * trained.total() > gradients.total() else gradients
     return sum(count * math.prod(size) for size, count in counted.items()) or None
 
 

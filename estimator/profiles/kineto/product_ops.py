@@ -146,14 +146,14 @@ def _of_template(tensors: Sequence[tuple[int, ...]]) -> Work:
     *inputs, result = [dims for dims in tensors if len(dims) > 1 and min(dims) > 0] or [()]
     batched = len(result) == 3 and sum(len(dims) == 3 and dims[0] == result[0] for dims in inputs) > 1
     groups = result[0] if batched else 1
-    found = {
+    products = {
         product
         for a, b in permutations(inputs, 2)
         if (product := _sizes(math.prod(a), math.prod(b), result, groups)) and product[2] in a and product[1] in b
     }
-    if len(found) != 1:
+    if len(products) != 1:
         return Work()
-    m, n, k = found.pop()
+    m, n, k = products.pop()
     return Work(f"{groups}x{m}x{k};{groups}x{k}x{n}" if batched else f"{m}x{k};{k}x{n}", _attributes("n", "n"))
 
 

@@ -130,10 +130,10 @@ class Trace:
 
     def _keep_messages(self, events: list[Any], origin: int) -> None:
         """Keep the events of the host around the launch of a message."""
-        found = [(e, message) for e in events if (message := stated_message(e.args) or annotated_message(e))]
-        if found:
-            sending = [e for e, _ in found]
-            numbers = [self._message(message) for _, message in found]
+        sent = [(e, message) for e in events if (message := stated_message(e.args) or annotated_message(e))]
+        if sent:
+            sending = [e for e, _ in sent]
+            numbers = [self._message(message) for _, message in sent]
             self.sent.add(numbers, self._lanes(sending), *self._times(sending, origin))
 
     def _message(self, message: Message | None) -> int:

@@ -96,11 +96,11 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
     import pandas as pd
 
     kernels, types = ops["kernel"].fillna(""), ops["op_type"].fillna("")
-    found = [
+    operators = [
         operator_on_device(kernel, op_type) if on_device else operator_of(kernel, op_type)  # both are cached
         for kernel, op_type, on_device in zip(kernels, types, ran_kernel(ops), strict=True)
     ]
-    names = pd.Series(found, index=ops.index, dtype="string[python]")
+    names = pd.Series(operators, index=ops.index, dtype="string[python]")
     for attribute, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
         names = names.mask(has_attribute(ops, attribute), operator)
     return names
