@@ -50,7 +50,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "memory-unknown": "the memory of the device is not known",
     "network-assumed": "the network between nodes is not known: a usual bandwidth is taken, in a wide interval",
     "optimizer-unknown": "the number of the optimizer's states is not known",
-    "micro-batch": "a pipeline whose micro-batch nobody chose: of those that fit, the one with the shortest step",
+    "micro-batch": "the split names no micro-batch: a pipeline takes that of the layers, or the fastest that fits",
     "power-limit-unknown": "the target states no power limit: power is taken not to lower its peaks",
     "precision-by-default": "the framework would take another format on the target by default",
     "pue-assumed": "power that the facility draws beyond its computers, such as for cooling, is not counted",

@@ -318,8 +318,10 @@ def _number(written: str) -> int | None:
 def _share(written: str) -> float | None:
     """A share above 0 and below 1, such as 0.01 or 1%; None for another text."""
     digits = written.removesuffix("%")
+    if "_" in digits:  # which float() takes
+        return None
     try:
-        share = float(digits.replace("_", " ")) / (100 if digits != written else 1)
+        share = float(digits) / (100 if digits != written else 1)
     except ValueError:
         return None
     return share if math.isfinite(share) and 0 < share < 1 else None

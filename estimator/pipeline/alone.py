@@ -122,7 +122,12 @@ class EachAlone:
 
     def _passes_s(self, split: Split, group: Group) -> float:
         """Both passes of a micro-batch; as many seconds as samples where no target is known that could be timed."""
-        return self.of(split, group.at_once).passes_s if self._is_predictable else float(group.at_once or 1)
+        return self._nominal.of(split, group.at_once).passes_s if self._is_predictable else float(group.at_once or 1)
+
+    @cached_property
+    def _nominal(self) -> EachAlone:
+        """The same without draws: the search of a micro-batch needs no intervals."""
+        return EachAlone(self.profile, replace(self.plan, draws=0))
 
     @cached_property
     def _is_predictable(self) -> bool:

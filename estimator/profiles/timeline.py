@@ -200,7 +200,7 @@ def _side_by_side(events: DeviceEvents, lanes: Sequence[str]) -> tuple[DeviceEve
         return events, lanes
     side = sides(events.lane, events.start_s, events.end_s)
     lane_sides, lane = np.unique(np.stack([events.lane, side], axis=1), axis=0, return_inverse=True)
-    names = [f"{lanes[number]}.{beside}" if beside else lanes[number] for number, beside in lane_sides.tolist()]
+    names = [f"{lanes[number]}.{place}" if place else lanes[number] for number, place in lane_sides.tolist()]
     return replace(events, lane=np.asarray(lane).reshape(-1)), names
 
 

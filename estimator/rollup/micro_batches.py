@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from dataclasses import replace
 from estimator.core.notes import Note
 from estimator.core.parallel import Split
 from estimator.rollup.pipeline_parallel import bubble_share
-from estimator.rollup.scaling import Group
+from estimator.rollup.scaling import Group, divisors
 
 MUCH_IDLE = 0.2  # of a step, for stages of a pipeline: a note says what shortens it
 
@@ -20,9 +19,8 @@ def micro_batch_sizes(batch: int, stages: int, runs: int = 1) -> list[int]:
 
     Stages of several ``runs`` of blocks take whole rounds of micro-batches.
     """
-    small = [size for size in range(1, math.isqrt(batch) + 1) if batch % size == 0]
-    counts = {size: batch // size for size in sorted({*small, *(batch // size for size in small)}, reverse=True)}
-    return [size for size, count in counts.items() if size == 1 or runs == 1 or count % stages == 0]
+    sizes = reversed(divisors(batch))
+    return [size for size in sizes if size == 1 or runs == 1 or batch // size % stages == 0]
 
 
 def with_micro_batch(

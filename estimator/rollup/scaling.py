@@ -164,10 +164,15 @@ def _divided(batch: int, devices: int, copies: int) -> int:
 
 def _nearest_divisors(whole: int, part: int) -> list[int]:
     """The divisors of a whole number next to one that is none: one below, and one above if there is."""
+    every = divisors(whole)
+    place = bisect_left(every, part)
+    return every[place - 1 : place + 1]
+
+
+def divisors(whole: int) -> list[int]:
+    """The divisors of a whole number, smallest first."""
     small = [count for count in range(1, math.isqrt(whole) + 1) if whole % count == 0]
-    divisors = sorted({*small, *(whole // count for count in small)})
-    place = bisect_left(divisors, part)
-    return divisors[place - 1 : place + 1]
+    return sorted({*small, *(whole // count for count in small)})
 
 
 def spreads_of(profile: Profile) -> Spreads:

@@ -20,7 +20,7 @@ def machine_notes(
 
     Args:
         study: the study.
-        folder: of its file, beside which its devices may lie.
+        folder: of its file, which may hold device files too.
         systems: the catalogue's systems that machines are, by the machines' names.
         sizes: the sizes that these give, by ``machine: field``.
         chains: the roll-ups, which tell whether energy is counted.

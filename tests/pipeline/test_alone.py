@@ -100,3 +100,8 @@ def test_memory_and_step_choose_the_same() -> None:
     estimated = estimate_group(profile, plan, group_of(4, 8, "weak", 16, split), split)
     assert estimated.memory is not None
     assert estimated.memory.total[0] == memory_of_group(profile, plan, split, 4).total[0]
+
+
+def test_the_size_chosen_does_not_depend_on_draws() -> None:
+    sizes = {grouped(RunPlan("h100", batch=16, draws=draws), "pipeline=4", 4).micro_batch for draws in (0, 20)}
+    assert len(sizes) == 1

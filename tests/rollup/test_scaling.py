@@ -14,6 +14,7 @@ from estimator.rollup.scaling import (
     UNEVEN,
     Group,
     busiest_experts,
+    divisors,
     efficiency,
     expected_maximum,
     group_of,
@@ -139,3 +140,8 @@ def test_copies_of_a_model_share_the_batch() -> None:
 def test_micro_batches_that_do_not_divide_the_batch_of_a_copy_are_refused() -> None:
     with pytest.raises(EstimatorError, match="micro=3: it does not divide the 16 samples of a copy on 8 devices"):
         group_of(8, 8, "weak", 16, Split(micro_batch=3))
+
+
+@pytest.mark.parametrize(("whole", "expected"), [(1, [1]), (7, [1, 7]), (36, [1, 2, 3, 4, 6, 9, 12, 18, 36])])
+def test_divisors_are_all_that_leave_no_rest(whole: int, expected: list[int]) -> None:
+    assert divisors(whole) == expected

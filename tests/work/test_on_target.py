@@ -99,7 +99,7 @@ def test_tensors_are_those_of_the_targets_attention(device: str, from_processor:
 
 
 def test_products_of_an_update_do_not_give_the_precision() -> None:
-    """Muon's run in bf16 beside a training in fp32."""
+    """Muon's run in bf16 in a training in fp32."""
     phases = ("forward", "optimizer")
     rows = [{"op_type": "aten::mm", "shapes": "4x8;8x8", "phase": phase} for phase in phases]
     work = count_work(make_ops(*rows), Workload(name="toy", framework="PyTorch"), "toy").work

@@ -12,7 +12,7 @@ from estimator.cli.terminal import Text
 from estimator.reports import summaries
 from estimator.reports.text import format_interval, format_time
 
-OTHER_FIGURES = {  # of a target, beside its figure of merit
+OTHER_FIGURES = {  # of a target, in addition to its figure of merit
     "fom_with_algorithm": "with the algorithmic factors declared, which are no hardware",
     "fom_committed": "by the committed times",
 }

@@ -7,7 +7,7 @@ import numpy as np
 from estimator.core.types import Integers
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.autograd import are_ends, in_order
-from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_calls, is_gradient
+from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_calls, are_numbered_gradients
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import ABSENT, Trace
 from estimator.profiles.timeline import step_at
@@ -25,13 +25,13 @@ def backward_passes(trace: Trace, nest: Nesting, steps: Steps) -> list[Integers]
     if ends[rows].all():
         return np.split(rows, np.flatnonzero(np.diff(step_at(steps.windows, trace.ops["start"][rows]))) + 1)
     in_a_row = [each for each in np.split(rows, np.flatnonzero(np.diff(ends[rows])) + 1)[1:] if ends[each[0]]]
-    times = [_times(trace.ops["kind"][each], _numbers(trace, each)) for each in in_a_row]
+    gradients = in_order(trace, are_numbered_gradients(trace))
+    times = [_times(trace.ops["kind"][each], _numbers(trace, gradients, each)) for each in in_a_row]
     return [one for each, count in zip(in_a_row, times, strict=True) for one in np.split(each, count)]
 
 
-def _numbers(trace: Trace, ends: Integers) -> Integers:
-    """Autograd's number of the last op of the backward pass before each of these ops."""
-    gradients = in_order(trace, are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT))
+def _numbers(trace: Trace, gradients: Integers, ends: Integers) -> Integers:
+    """Autograd's number of the last of these ``gradients``, by start, before each of these ops."""
     before = np.searchsorted(trace.ops["start"][gradients], trace.ops["start"][ends]) - 1
     return np.where(before < 0, ABSENT, np.append(trace.ops["sequence"][gradients], ABSENT)[before])
 

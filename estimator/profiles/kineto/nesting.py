@@ -189,10 +189,14 @@ def with_gradients(trace: Trace, chosen: Flags) -> Flags:
     return flags
 
 
+def are_numbered_gradients(trace: Trace) -> Flags:
+    """Which ops of the backward pass tell autograd's number."""
+    return np.asarray(are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT))
+
+
 def numbers_of_gradients(trace: Trace) -> Integers:
     """Autograd's numbers that ops of the backward pass tell: functions without gradients have numbers too."""
-    number = trace.ops["sequence"]
-    return np.asarray(number[are_calls(trace, is_gradient) & (number != ABSENT)])
+    return np.asarray(trace.ops["sequence"][are_numbered_gradients(trace)])
 
 
 def _phases(trace: Trace, parent: Integers) -> Integers:
@@ -220,9 +224,10 @@ def _mark_passes_of_updates(trace: Trace, parent: Integers, phase: Integers) -> 
     """Set the phases of the passes that updates run: of gradients inside an update, and of ops that have gradients."""
     inner = are_calls(trace, is_gradient) & (phase == UPDATE)
     phase[inner | are_inside(inner, parent)] = BACK
-    forward = with_gradients(trace, phase != BACK) & np.isin(trace.ops["sequence"], numbers_of_gradients(trace))
-    forward &= phase == UPDATE
-    phase[(are_around(forward, parent) | are_inside(forward, parent)) & (phase == UPDATE)] = FORWARD
+    forward = (phase == UPDATE) & np.isin(trace.ops["sequence"], numbers_of_gradients(trace))
+    if forward.any():  # of few optimizers
+        forward &= with_gradients(trace, phase != BACK)
+        phase[(are_around(forward, parent) | are_inside(forward, parent)) & (phase == UPDATE)] = FORWARD
 
 
 def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers, phase: Integers) -> Flags:

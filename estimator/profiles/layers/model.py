@@ -61,7 +61,7 @@ class Layers(File):
     vocabulary: Classes  #: rows of the table of tokens
     sequence_length: Length  #: tokens of a sequence
     max_positions: Length | None = None  #: rows of the table of learned positions; sequence_length where missing
-    micro_batch: Batch = 1  #: sequences in one step; `--batch` names another, and a pipeline takes it in these
+    micro_batch: Batch = 1  #: sequences in one step; of a larger `--batch`, a pipeline computes so many at once
     causal: bool = True  #: whether a token attends to those before it alone
     activation: Literal["gelu", "relu", "silu"] = "gelu"  #: between the products of the feed-forward layer
     gated: bool = False  #: whether a second product gates the activation, as in SwiGLU
