@@ -56,7 +56,7 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
     kept = kept_format(work, workload)
-    itemsize = max(ITEMSIZE[kept], min(narrow, ITEMSIZE[WIDE]))  # no narrower than the products, up to fp32
+    itemsize = max(ITEMSIZE[kept], narrow)  # no narrower than the products
     taken = min(narrow, itemsize)
     frozen = taken * float(workload.frozen_parameters or 0)
     block = taken * largest_block(work, count, float(workload.frozen_parameters or 0))

@@ -65,8 +65,11 @@ def test_the_kernels_of_an_update_show_the_format_of_the_parameters(kernel: str,
 
 @pytest.mark.parametrize(
     ("precision", "parameters", "gradients", "narrow"),
-    [("bf16", 2000, 2000, True), ("fp16", 2000, 2000, True), ("fp8", 3000, 2000, True), ("fp32", 4000, 4000, False)],
-)
+    [
+        ("bf16", 2000, 2000, True), ("fp16", 2000, 2000, True), ("fp8", 3000, 2000, True), ("fp32", 4000, 4000, False),
+        ("fp64", 8000, 8000, False),
+    ],
+)  # fmt: skip
 def test_a_model_in_bf16_has_no_wider_copy_but_for_wider_products(
     precision: str, parameters: float, gradients: float, narrow: bool
 ) -> None:
