@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.number_formats import WIDE
 from estimator.core.parallel import OF_PARAMETERS, Split
 from estimator.core.schema import HOST_CLASSES, has_attribute, numbers
-from estimator.core.types import ITEMSIZE, Flags, Floats, Workload
+from estimator.core.types import Flags, Floats, Workload
 from estimator.work.tensors import in_phase
 from estimator.work.weights import form, takes_weights, updates, weights_of
 
@@ -18,13 +17,12 @@ BUCKET_BYTES, FIRST_BUCKET_BYTES = 25 * 2**20, 2**20
 # wait for the starts of messages; Megatron-LM, DistributedDataParallelConfig.bucket_size, from memory
 DIVIDED_BUCKET, OF_EACH_COPY = 40_000_000, 1_000_000
 MOST_BUCKETS = 256  # more of them are sent as fewer, larger ones
-WIDEST = ITEMSIZE[WIDE]  # bytes of one gradient or weight
 BACKWARD_SHARE = 2 / 3  # of a step whose backward pass is not known: two products for each of the forward pass
 GRADIENT_PARTS = 16  # that gradients are sent in, where no op is known to make them
 
 
-def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:
-    """Bytes of the gradients that each op makes, and a note where ops do not tell.
+def gradients_made(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tuple[Note, ...]]:
+    """Elements of the gradients that each op makes, and a note where ops do not tell.
 
     All together they are those of the workload's parameters. What products and convolutions do not make is made last,
     as the gradients of embeddings are; where none is known to make any, ops of the backward pass do, as their times.
@@ -33,11 +31,11 @@ def gradient_bytes(work: pd.DataFrame, workload: Workload) -> tuple[Floats, tupl
     elements = gradient_elements(work)
     total = float(workload.parameters or 0) or float(elements.sum())
     if elements.sum() <= 0:
-        return total * WIDEST * _spread(work), (_unknown_gradients(workload),)
+        return total * _spread(work), (_unknown_gradients(workload),)
     if elements.sum() > total:
         elements *= total / elements.sum()
     elements[_last_making(work, elements)] += max(total - elements.sum(), 0.0)
-    return elements * WIDEST, ()
+    return elements, ()
 
 
 def _last_making(work: pd.DataFrame, elements: Floats) -> int:

@@ -40,13 +40,13 @@ from estimator.core.parallel import (
     Split,
 )
 from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, has_attribute, numbers
-from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
+from estimator.core.types import Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
-from estimator.work.gradients import WIDEST, divided_bucket, gradient_bytes
+from estimator.work.gradients import divided_bucket, gradients_made
 from estimator.work.operators.rule import ATTENDED
 from estimator.work.shapes import parse_ops
-from estimator.work.variables import kept_format
+from estimator.work.variables import kept_itemsize
 from estimator.work.weights import updates, weights_taken
 
 Updates = tuple[int | None, int | None]  # the first and the last op that updates weights
@@ -76,7 +76,7 @@ class Exchange:
 
 def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int = 1) -> Exchange:
     """The messages of one step of so many copies of the model. Raises EstimatorError where no parameter is known."""
-    made, notes = gradient_bytes(work, workload)
+    made, notes = gradients_made(work, workload)
     if not made.any():
         raise EstimatorError(
             f"{workload.name}: neither the profile nor a workload file tells how many parameters it has; expected "
@@ -90,7 +90,7 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int =
     frozen = width * float(workload.frozen_parameters or 0) * holders / holders.sum()
     tables = [
         _exchange_among(
-            name, _parts(work, (made * some * width / WIDEST, taken * takes, frozen * takes), size, split), work, split
+            name, _parts(work, (width * made * some, taken * takes, frozen * takes), size, split), work, split
         )
         for name, some, takes in (("data", ~of_experts, ~by_experts), ("like_experts", of_experts, by_experts))
         if (made * some).any()
@@ -251,10 +251,11 @@ def messages_as_work(messages: pd.DataFrame, groups: Mapping[str, Ranks]) -> pd.
 
 
 def _width(work: pd.DataFrame, workload: Workload, split: Split) -> float:
-    """Bytes of one gradient or weight as it travels: no wider than training keeps it."""
-    widest = min(WIDEST, ITEMSIZE[kept_format(work, workload)])
+    """Bytes of one gradient or weight as it travels: as training keeps it, or as products take it."""
     products = work.loc[work["op_class"].isin(MATRIX), "precision"].mode()
-    return min(widest, float(stored_itemsizes(products)[0])) if split.divides_update and len(products) else widest
+    taken = float(stored_itemsizes(products)[0]) if len(products) else 0.0
+    kept = kept_itemsize(work, workload, taken)
+    return min(kept, taken) if split.divides_update and len(products) else kept
 
 
 def _updates_after(work: pd.DataFrame, last_made: int) -> Updates:

@@ -53,11 +53,9 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
         raise EstimatorError(f"{workload.name}: the parameters are not known; add parameters to its workload.yaml")
     if workload.parameters is None:
         notes.append(Note("parameters-counted", f"{count:,.0f} parameters are counted from the step's products"))
-    narrow = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
+    taken = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
     trains = workload.mode == "training"
-    kept = kept_format(work, workload)
-    itemsize = max(ITEMSIZE[kept], narrow)  # no narrower than the products
-    taken = min(narrow, itemsize)
+    itemsize = kept_itemsize(work, workload, taken)
     frozen = taken * float(workload.frozen_parameters or 0)
     block = taken * largest_block(work, count, float(workload.frozen_parameters or 0))
     if not trains:
@@ -65,13 +63,18 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     if workload.frozen_parameters:
         notes.append(Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
     if itemsize < ITEMSIZE[WIDE]:
-        notes.append(Note("parameters-narrow", NARROW.format(format=kept)))
+        notes.append(Note("parameters-narrow", NARROW.format(format=kept_format(work, workload))))
     slots, slot_notes = _slots(work, workload, count)
-    copies = narrow if narrow < itemsize else 0.0
+    copies = taken if taken < itemsize else 0.0
     gradients = count * itemsize
     parameters = gradients + count * copies
     of_block, notes = taken * largest_block(work, count), [*notes, *slot_notes]
     return Variables(parameters, slots * gradients, slots, gradients, block, of_block, frozen, tuple(notes))
+
+
+def kept_itemsize(work: pd.DataFrame, workload: Workload, taken: float) -> float:
+    """Bytes of a weight as training keeps it: no narrower than products take it [B]."""
+    return max(ITEMSIZE[kept_format(work, workload)], taken)
 
 
 def kept_format(work: pd.DataFrame, workload: Workload) -> str:

@@ -11,7 +11,7 @@ from estimator.core.types import Floats, RunPlan
 from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.rollup.gradient_places import EXPONENT, drawn_places, exponent
-from estimator.work.gradients import gradient_bytes
+from estimator.work.gradients import gradients_made
 from estimator.work.weights import updates
 
 PLAN = RunPlan("", draws=400)
@@ -73,6 +73,6 @@ def exponent_of(name: str) -> float | None:
     except EstimatorError:
         return None
     work = step.work.work
-    made, notes = gradient_bytes(work, step.profile.workload)
+    made, notes = gradients_made(work, step.profile.workload)
     backward = work["phase"].eq("backward").fillna(False).to_numpy(dtype=bool) & ~updates(work).to_numpy(dtype=bool)
     return None if notes else exponent(made, step.prediction.samples[0] * backward)

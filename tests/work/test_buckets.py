@@ -10,7 +10,7 @@ from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work
 from estimator.work.buckets import BEFORE, BEHIND, Buckets, buckets_of, knows_blocks, units_of
-from estimator.work.gradients import gradient_bytes
+from estimator.work.gradients import gradients_made
 from estimator.work.weights import weights_taken
 
 LLAMA = """
@@ -36,7 +36,7 @@ def work(tmp_path: Path) -> pd.DataFrame:
 
 def units(work: pd.DataFrame) -> Buckets:
     parameters = 4 * PRODUCTS + NORMS + 2 * 1000 * 64
-    return units_of(work, gradient_bytes(work, Workload(name="t", parameters=parameters))[0])
+    return units_of(work, 4 * gradients_made(work, Workload(name="t", parameters=parameters))[0])
 
 
 def test_units_are_the_blocks_and_both_ends(work: pd.DataFrame) -> None:
@@ -59,13 +59,13 @@ def test_a_unit_is_there_from_its_first_op_to_the_last_of_its_gradients(work: pd
 def test_the_backward_pass_begins_behind_the_forward_pass(work: pd.DataFrame) -> None:
     last = work.index[work["phase"] == "forward"][-1]
     assert units(work).last_forward == last
-    made = gradient_bytes(work, Workload(name="t", parameters=10**6))[0]
+    made = gradients_made(work, Workload(name="t", parameters=10**6))[0]
     assert buckets_of(work, made, weights_taken(work)).last_forward == last
 
 
 def test_a_bucket_is_full_of_what_travels_trained_or_not(work: pd.DataFrame) -> None:
     """Where all but a hundredth is not trained, there are as many buckets as where all is."""
-    made = 100 * gradient_bytes(work, Workload(name="t", parameters=4 * PRODUCTS))[0]
+    made = 400 * gradients_made(work, Workload(name="t", parameters=4 * PRODUCTS))[0]
     taken = weights_taken(work)
     whole = buckets_of(work, made, taken)
     part = buckets_of(work, made / 100, taken, frozen=0.99 * made.sum() * taken / taken.sum())

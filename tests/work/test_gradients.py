@@ -3,20 +3,20 @@
 import pytest
 
 from estimator.core.types import Workload
-from estimator.work.gradients import BUCKET_BYTES, MOST_BUCKETS, bucket_bytes, gradient_bytes
+from estimator.work.gradients import BUCKET_BYTES, MOST_BUCKETS, bucket_bytes, gradients_made
 from tests.work.test_parallel import layers
 
 
 def test_parameters_that_no_product_makes_come_last() -> None:
     work = layers(64, 64, 64)
-    made, notes = gradient_bytes(work, Workload(name="t", parameters=2 * 64**2 + 1000))
-    assert made[made > 0].tolist() == [4.0 * 64**2, 4.0 * (64**2 + 1000)]
+    made, notes = gradients_made(work, Workload(name="t", parameters=2 * 64**2 + 1000))
+    assert made[made > 0].tolist() == [64**2, 64**2 + 1000]
     assert notes == ()
 
 
 def test_shared_weights_are_sent_once() -> None:
-    made, _ = gradient_bytes(layers(64, 64, 64), Workload(name="t", parameters=64**2))
-    assert made.sum() == 4.0 * 64**2
+    made, _ = gradients_made(layers(64, 64, 64), Workload(name="t", parameters=64**2))
+    assert made.sum() == 64**2
 
 
 @pytest.mark.parametrize(("gradients", "bucket"), [(1e6, BUCKET_BYTES), (1e12, 1e12 / MOST_BUCKETS)])

@@ -37,6 +37,13 @@ def layers(*widths: int, batch: int = 32, update: bool = True) -> pd.DataFrame:
     return count_work(ops, Workload(name="t", batch_size=batch)).work
 
 
+@pytest.mark.parametrize(("precision", "itemsize"), [("bf16", 4), ("fp32", 4), ("fp64", 8)])
+def test_gradients_travel_as_training_keeps_the_weights(precision: str, itemsize: int) -> None:
+    work = layers(64, 64, 64, update=False).assign(precision=precision)
+    step = exchange(work, Workload(name="t", parameters=2 * 64**2), read_split("data"))
+    assert step.messages["bytes"].sum() == itemsize * 2 * 64**2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet50", "vgg16", "nt3", "uno", "p3b3", "p1b3/amd-epyc.xplane", "p1b3"])
 def test_messages_hold_the_gradients_of_all_parameters(name: str) -> None:
@@ -83,7 +90,8 @@ def test_copies_that_have_the_same_share_of_the_states_add_up_its_gradients() ->
 
 def test_gradients_travel_no_wider_than_parameters_are_kept() -> None:
     kept = Workload(name="t", parameters=10**9, parameter_precision="bf16")
-    assert exchange(layers(*[256] * 9), kept, read_split("data")).messages["bytes"].sum() == 2e9
+    work = layers(*[256] * 9).assign(precision="bf16")
+    assert exchange(work, kept, read_split("data")).messages["bytes"].sum() == 2e9
 
 
 def test_without_known_gradients_they_are_spread_over_the_backward_pass() -> None:
