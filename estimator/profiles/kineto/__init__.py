@@ -162,7 +162,8 @@ def _missing_data(trace: Trace) -> Iterator[str]:
             "stopped: they are left out"
         )
     if not any(call.dims.strip(b"[] ,") for call in trace.calls):
-        yield "the trace has no operand shapes: profile with record_shapes=True"
+        remedy = "" if trace.metadata.get("record_shapes") else ": profile with record_shapes=True"
+        yield f"the trace has no operand shapes{remedy}"
     if len(trace.launches) and not len(trace.device):
         yield "the trace has launches but no GPU event: the ops' times are the processor's"
 

@@ -302,7 +302,10 @@ def test_every_optimizer_updates_at_least_once_a_step(tmp_path: Path) -> None:
 
 
 def test_missing_shapes_are_a_warning(tmp_path: Path) -> None:
-    assert any("record_shapes" in w for w in read(tmp_path, event("aten::mm", 0, 1)).warnings)
+    advice = "profile with record_shapes=True"
+    assert f"the trace has no operand shapes: {advice}" in read(tmp_path, event("aten::mm", 0, 1)).warnings
+    asked_for = read(tmp_path, event("aten::mm", 0, 1), record_shapes=1).warnings
+    assert "the trace has no operand shapes" in asked_for
 
 
 LAUNCHED = "cuda_runtime"
