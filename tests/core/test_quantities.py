@@ -33,7 +33,7 @@ def test_a_number_is_text_with_a_unit_or_a_mapping_with_details() -> None:
         ("9e31 GB/s", "which no machine has"),
         ("1e-40 GB/s", "which no machine has"),
         ({"value": "9 GB/s", "uncertainty": "1100 %"}, "has the uncertainty '1100 %'"),
-        ({"value": "9 GB/s", "uncertainty": 3}, "has the uncertainty 3; write a share above zero such as '3 %'"),
+        ({"value": "9 GB/s", "uncertainty": 1.5}, "has the uncertainty 1.5; write a share above zero such as '3 %'"),
     ],
 )
 def test_a_number_of_another_form_is_refused(written: object, words: str) -> None:
@@ -48,6 +48,7 @@ def test_a_number_of_another_form_is_refused(written: object, words: str) -> Non
         (seconds, "60 h", 216_000.0), (seconds, "1 ps", 1e-12), (seconds, "1e12 s", 1e12),
         (dollars, "3 USD", 3.0), (pue, 1, 1.0), (pue, "5", 5.0),
         (share, "95 %", 0.95), (share, 1, 1.0), (spread, 0, 0.0), (spread, "50 %", 0.5), (amount, "2.5", 2.5),
+        (amount, 1e-29, 1e-29), (amount, 1e30, 1e30),
     ],
 )  # fmt: skip
 def test_quantities_are_read_as_si(read: Callable[[object], float], written: object, value: float) -> None:
@@ -60,7 +61,8 @@ def test_quantities_are_read_as_si(read: Callable[[object], float], written: obj
         (seconds, "0 s"), (seconds, "1e-13 s"), (seconds, "2e12 s"), (seconds, 60), (seconds, "3 GB"),
         (dollars, 3), (dollars, "0 USD"), (dollars, "1e31 USD"), (dollars, "1e-31 USD"),
         (pue, 0.99), (pue, 5.1), (pue, True), (share, 0), (share, "101 %"), (share, True), (share, "3 s"),
-        (spread, -0.1), (spread, 0.51), (spread, "nan"), (amount, 0), (amount, "inf"), (amount, 1e31), (amount, "1 GB"),
+        (spread, -0.1), (spread, 0.51), (spread, "nan"),
+        (amount, 0), (amount, 1e-31), (amount, "inf"), (amount, 1e31), (amount, "1 GB"),
     ],
 )  # fmt: skip
 def test_what_no_such_quantity_is_is_refused(read: Callable[[object], float], written: object) -> None:

@@ -1,10 +1,12 @@
 """The watch over steps: which are timed, which are recorded, and which recording is kept."""
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from estimator.collect.capture import tensorflow_import
 from estimator.collect.capture.watch import Watch
 
 
@@ -54,3 +56,23 @@ def test_the_dump_is_of_the_later_session_with_the_shortest_steps(monkeypatch: p
         watch.end()
     assert [word for word in recorder.calls if "step" not in word][1::2] == ["forget", "keep", "keep", "forget"]
     assert watch.kept == [3.0, 2.0]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_step_on_an_accelerator_ends_when_the_device_has_finished(
+    waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = list[str]()
+
+    def clock() -> float:
+        order.append("clock")
+        return 0.0
+
+    device = SimpleNamespace(sync_devices=lambda: order.append("wait"))
+    tensorflow = SimpleNamespace(test=SimpleNamespace(experimental=device))
+    monkeypatch.setattr(tensorflow_import, "import_tensorflow", lambda: tensorflow)
+    monkeypatch.setattr("estimator.collect.capture.watch.perf_counter", clock)
+    watch = Watch(1, waits=waits)
+    watch.begin()
+    watch.end()
+    assert order == (["clock", "wait", "clock"] if waits else ["clock", "clock"])

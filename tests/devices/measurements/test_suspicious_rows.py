@@ -33,6 +33,11 @@ def test_a_row_of_over_a_thousand_times_the_bound_and_a_millisecond_is_noted(
     assert bool(notes_on(make_device(), make_measurements([product(time_s, size)]))) is noted
 
 
+def test_a_row_whose_bound_is_not_known_is_not_noted() -> None:
+    table = make_measurements([{"op_class": "gemm", "precision": "fp32", "time_s": 9.0}])
+    assert notes_on(make_device(), table) == []
+
+
 def test_rows_of_a_kind_are_counted_over_all_tables_and_the_first_is_named() -> None:
     slow, usual = product(0.5), product(3e-4)
     tables = [make_measurements(rows) for rows in ([usual], [usual, slow, slow], [slow])]

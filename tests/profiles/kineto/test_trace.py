@@ -8,6 +8,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.profiles.dump import Dump
+from estimator.profiles.kineto.collectives import NOTHING
 from estimator.profiles.kineto.trace import ABSENT, LARGEST_ID, Trace, scan
 from tests.profiles.kineto.events import MM, Event, event, kernel, launch, mark, step
 
@@ -50,6 +51,30 @@ def test_strides_and_values_are_kept_of_matrix_ops_alone(tmp_path: Path) -> None
     assert json.loads(product.strides) == [[8, 1], [8, 1]]
     assert json.loads(addition.dims) == MM["Input Dims"]
     assert (addition.strides, addition.values) == (b"", b"")
+
+
+def test_types_that_were_never_filled_in_are_none(tmp_path: Path) -> None:
+    """Before 2021 every op had an empty list of them."""
+    old, new = event("aten::add", 0, 1, **{**MM, "Input type": []}), event("aten::mul", 2, 1, **MM)
+    first, second = trace_of(tmp_path, old, new).calls
+    assert (first.types, json.loads(second.types)) == (b"", MM["Input type"])
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_message_is_stated_by_its_call_or_annotated_around_it(stated: bool, tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {
+        "Collective name": "all_reduce",
+        "In msg nelems": 32,
+        "dtype": "Float",
+        "Group size": 4,
+    }
+    sent = event("record_param_comms", 5, 2, **arguments) if stated else mark("nccl:all_reduce", 5)
+    trace = trace_of(tmp_path, sent, event("aten::add", 0, 1), kernel("ncclDevKernel", 6, 3, 1))
+    assert rows(trace, "sent", "message", "start") == [(0, 0)]
+    (message,) = trace.messages
+    assert message.op_type == "nccl:all_reduce"
+    assert (message.given, message.ranks) == ((32, 4) if stated else (0, 0))
+    assert rows(trace, "device", "message") == [(NOTHING,)]
 
 
 def test_what_ran_on_a_device_is_on_the_lane_of_its_stream(tmp_path: Path) -> None:

@@ -64,6 +64,22 @@ def test_events_are_read_as_written_in_chunks_of_any_size(chunk: int, shuffled: 
     assert read(content, chunk) == written
 
 
+def test_equal_texts_are_one_text_wherever_they_stand() -> None:
+    """What follows a text, here a number of one byte or of six, is no part of it."""
+    written = [
+        (3, 9 * i, 1, text, count) for i, (text, count) in enumerate((t, c) for t in (LONG, "abc") for c in "7x")
+    ]
+    texts = Texts({})
+    content = b"".join(
+        field(4, b"".join(parts_of((*event[:4], event[4].replace("x", str(2**40)))))) for event in written
+    )
+    reader = LineReader(content, np.array([3]), np.array([SHAPE]), texts)
+    (events,) = reader.read(0, len(content), only_events=True)
+    (tokens,) = events.tokens.tolist()
+    assert tokens[0] == tokens[1] != tokens[2] == tokens[3]
+    assert sorted(texts.known.values()) == [LONG, "abc"]
+
+
 def test_events_of_other_metadata_are_left_out() -> None:
     events = [(metadata, 10 * metadata, 1, "", "") for metadata in (1, 3, 4, 299, 300, 2**40)]
     assert [event[0] for event in read(b"".join(field(4, b"".join(parts_of(event))) for event in events))] == [3, 300]
