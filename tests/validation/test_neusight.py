@@ -45,7 +45,7 @@ def test_a_convolution_is_square_in_its_image_kernel_stride_and_padding(tmp_path
 
 @pytest.mark.parametrize(
     ("name", "device"),
-    [("Tesla P4", "p4"), ("Tesla_P4", "p4"), ("NVIDIA_A100-PCIE-40GB", "a100-pcie-40gb"), ("P5", None)],
+    [("Tesla P4", "p4"), ("Tesla_P4", "p4"), ("NVIDIA_A100-SXM4-40GB", "a100-sxm4-40gb"), ("P5", None)],
 )
 def test_blanks_of_a_devices_name_may_be_underscores(name: str, device: str | None) -> None:
     known = neusight.device_of(name)

@@ -22,7 +22,7 @@ PROVENANCE: dict[str, Any] = {
     "backend": "numpy", "gpu": False, "cache": None, "date": "2026-11-30", "library": "numpy 2", "threads": 2,
     "device": {"name": "a processor", "memory": 2.0**34, "cache": 2.0**20, "units": 2, "max_clock": None},
     "clock": "2 GHz", "processor": "a processor", "system": "Linux",
-    "left_out": {}, "load": 0.1, "disturbed_share": 0.0, "disturbed": [],
+    "left_out": {}, "load": 0.5, "disturbed_share": 0.0, "disturbed": [],
 }  # fmt: skip
 
 
