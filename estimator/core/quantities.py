@@ -136,11 +136,13 @@ def read_peaks(written: object) -> dict[str, Any]:
     """Turn the short forms of ``peak`` into one :class:`Peak` per precision; fp64 and fp32 default to vector."""
     if not isinstance(written, dict):
         raise ValueError(f"is {written!r}; write one line per precision, such as 'fp32: 60 TFLOP/s'")
-    names = {str(precision): read_format(str(precision)) for precision in written}
-    twice = next((name for name, read in names.items() if name != read and read in written), None)
-    if twice:
-        raise ValueError(f"gives {twice} and {names[twice]}, which are one format; keep one")
-    return {names[str(precision)]: _read_peak(names[str(precision)], value) for precision, value in written.items()}
+    peaks, names = dict[str, Any](), dict[str, str]()
+    for name, value in written.items():
+        precision = read_format(str(name))
+        if precision in names:
+            raise ValueError(f"gives {names[precision]} and {name}, which are one format; keep one")
+        names[precision], peaks[precision] = str(name), _read_peak(precision, value)
+    return peaks
 
 
 def _read_peak(precision: str, written: object) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import pytest
 
 from estimator.core import files
 from estimator.core.errors import EstimatorError
+from estimator.core.files import whole_folder
 
 
 def test_missing_files_folders_and_binary_files_are_refused(tmp_path: Path) -> None:
@@ -89,3 +90,22 @@ def test_only_a_plain_file_has_a_digest(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     assert files.sha256_of_plain(file) == files.sha256(file)
     assert [files.sha256_of_plain(path) for path in (pipe, tmp_path, tmp_path / "missing", Path("\0"))] == [""] * 4
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, EstimatorError, ZeroDivisionError])
+def test_a_folder_is_whole_or_absent(tmp_path: Path, stop: type[BaseException]) -> None:
+    def fill() -> None:
+        with whole_folder(tmp_path / "deep" / "out") as place:
+            (place / "half").write_text("")
+            raise stop
+
+    with pytest.raises(stop):
+        fill()
+    assert list((tmp_path / "deep").iterdir()) == []
+
+
+def test_an_empty_folder_is_used(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with whole_folder(tmp_path / "out") as place:
+        (place / "dump").write_text("all")
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "dump"]

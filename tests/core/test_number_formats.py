@@ -55,7 +55,7 @@ def test_a_device_file_takes_them_but_not_two_of_one_format(tmp_path: Path) -> N
     assert device.peak["bf16"].tensor
     assert device.peak["bf16"].tensor.accumulate == "fp32"
     path.write_text(text.replace("FP32:", "fp32: 3 TFLOP/s, FP32:"))
-    with pytest.raises(EstimatorError, match="peak gives FP32 and fp32, which are one format; keep one"):
+    with pytest.raises(EstimatorError, match="peak gives fp32 and FP32, which are one format; keep one"):
         yaml_files.check(DeviceSpec, yaml_files.read_yaml(path))
 
 

@@ -62,16 +62,6 @@ def test_each_rank_has_its_own_side_files(tmp_path: Path) -> None:
     assert profile.ops.loc[0, ["time_s", "calls", "shapes"]].tolist() == [0.4, 2, "10x20;20x5"]
 
 
-def test_tensorboards_log_folder_is_read_as_its_one_run(tmp_path: Path) -> None:
-    run = tmp_path / "plugins" / "profile" / "2026_11_21"
-    run.mkdir(parents=True)
-    ranks(run, ["a,MatMul,,,1,0.3"])
-    assert len(read_profile(tmp_path).ops) == 1
-    (run.parent / "2026_11_22").mkdir()
-    with pytest.raises(EstimatorError, match=r"expected one profiled run, found 2 .*2026_11_22"):
-        read_profile(tmp_path)
-
-
 def test_ranks_with_and_without_shapes_are_refused(tmp_path: Path) -> None:
     folder = ranks(tmp_path, ["a,MatMul,10x20;20x5,,2,0.3"], ["a,MatMul,,,2,0.5"])
     with pytest.raises(EstimatorError, match="rank 1 has no operand shapes"):

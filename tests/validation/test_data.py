@@ -93,24 +93,6 @@ def test_a_convolution_keeps_its_pass_and_gets_its_output(tmp_path: Path) -> Non
     assert forward["ideal_s"] >= physics.conv_flop(4, 1, 32, 79, 341, 5, 20) / peak.value
 
 
-def test_the_traffic_of_a_memory_bound_op_counts_its_operands(tmp_path: Path) -> None:
-    shape = {"device": "Tesla P4", "B": 1000, "H": 512, "time_ms": 1.0, "kernel": "k"}
-    write(tmp_path, "neusight/vector_ops.parquet", [{**shape, "op": op} for op in ("add", "addu", "softmax")])
-    binary, unary, softmax = read_truth(tmp_path)[0].to_dict("records")
-    assert (binary["bytes"], unary["bytes"], softmax["bytes"]) == (3 * 2.048e6, 2 * 2.048e6, 2 * 2.048e6)
-    assert (binary["op_class"], softmax["op_class"], softmax["row_length"]) == ("elementwise", "normalization", 512)
-    assert pd.isna(binary["row_length"])
-    bandwidth = load_device("p4").memory_bandwidth
-    assert bandwidth
-    assert unary["ideal_s"] == pytest.approx(unary["bytes"] / bandwidth.value)
-
-
-def test_a_shape_of_several_models_is_one_row(tmp_path: Path) -> None:
-    shape = {"device": "a40", "precision": "fp16", "m": 64.0, "n": 4096.0, "k": 4096.0}
-    write(tmp_path, "vidur/gemm.parquet", [{**shape, "time_ms": t} for t in (1.0, 2.0, 9.0)])
-    assert read_truth(tmp_path)[0]["time_s"].tolist() == [2e-3]
-
-
 def test_faults_of_a_folder_are_one_sentence(tmp_path: Path) -> None:
     def refused(sentence: str) -> None:
         with pytest.raises(EstimatorError, match=sentence) as error:

@@ -1,13 +1,18 @@
 """Rows to time, and runs of the program."""
 
 import csv
+import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from estimator.collect.bench.command import main
-from estimator.collect.bench.jobs import Job, make_job
+from estimator.collect.bench.jobs import PASSES, Job, make_job
 from estimator.collect.bench.shapes import Shape
+from estimator.collect.bench.types import CAST, LAUNCH
 from estimator.collect.measure.program import program
 from estimator.core.operators import class_of, timed_streams
 
@@ -48,6 +53,22 @@ def run(folder: Path, shapes: str, *words: str) -> list[dict[str, str]]:
     """The rows that the program measures on a library on this processor."""
     subprocess.run(started(folder, shapes, "--device", "cpu", *words), check=True, capture_output=True, timeout=300)
     return read(folder / "out.csv")
+
+
+def run_every_op(folder: Path, backend: str) -> None:
+    """Run every op of a library that is installed: in a process of its own, as it prints, warns and stays in memory."""
+    if find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    passes = "".join(CONVOLUTION.format("fp32", name) for name in PASSES)
+    ragged = CONVOLUTION.format("fp32", "forward").replace("forward,", "forward,7")
+    cast = "elementwise,bf16,,,,,,cast,6000,,,,,,,,,,,,\n"
+    shapes = SHAPES + passes + ragged + "gemm,bf16,,8,8,8,n,,,,,,,,,,,,,,\n" + cast
+    rows = run(folder, shapes, "--backend", backend, "--relative-error", "0.5")
+    provenance = json.loads((folder / "provenance.json").read_text())
+    assert provenance["left_out"] == {}
+    assert provenance["library"].startswith(backend)
+    assert {row["kernel"] for row in rows} == {*timed_streams(), LAUNCH, CAST, ""}
+    assert {row["bytes"] for row in rows if row["kernel"] == CAST} == {"6000"}
 
 
 def read(path: Path) -> list[dict[str, str]]:

@@ -16,7 +16,7 @@ from estimator.collect.bench.tensorflow_library import (
     _padding,
 )
 from estimator.collect.bench.types import Conv, Run
-from tests.collect.bench.runs import POOL, run
+from tests.collect.bench.runs import POOL, run, run_every_op
 
 
 def test_tensorflows_own_threads_do_not_disturb_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +72,12 @@ def test_cold_calls_take_turns_on_separate_arrays() -> None:
 def test_names_of_paddings(pad: int, stride: int, padding: str) -> None:
     conv = Conv(1, 1, 8, 8, 1, 3, 3, (stride, stride), (pad, pad), (1, 1), 1, "forward")
     assert _padding(conv) == padding
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_every_op_of_tensorflow_runs(tmp_path: Path) -> None:
+    run_every_op(tmp_path, "tensorflow")
 
 
 @pytest.mark.slow

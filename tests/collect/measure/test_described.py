@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from estimator.collect import measure
 from estimator.collect.measure import described
 from estimator.core.schema import MEASUREMENTS
 from estimator.core.types import DeviceSpec
@@ -120,12 +119,7 @@ def test_quantities_without_rows_are_left_open(tmp_path: Path) -> None:
     assert small.memory_bandwidth.value == pytest.approx(9e9, rel=1e-3)
 
 
-def test_disturbances_are_noted_in_the_device_and_warnings() -> None:
-    about = {"left_out": {}, "load": 3.0, "threads": 2, "clock": "1 GHz", "disturbed": ["add warm"]}
-    notes = list(measure._warnings(rows(gemm("fp32", 64, 1e9)), {**about, "disturbed_share": 0.5}))
-    assert notes[0].startswith(
-        "the machine was busy: load 3.0 before the run, on 2 threads; other processes disturbed 50 %"
-    )
-    assert notes[1:] == ["1 rows hold samples alone that other processes disturbed: add warm"]
+def test_disturbances_are_noted_in_the_device() -> None:
+    notes = ["load 3.0 before the run", "1 rows hold samples alone that other processes disturbed: add warm"]
     text = described.device_file("mine", described.best(TABLE, None), PROVENANCE, "estimator measure", notes)
-    assert "add warm" in text
+    assert all(note in text for note in notes)

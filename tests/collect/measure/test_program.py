@@ -10,7 +10,6 @@ import pytest
 
 from estimator.collect import bench
 from estimator.collect.bench.operators import DIRECTIONS, KERNELS, STAND_INS
-from estimator.collect.measure import child
 from estimator.collect.measure.program import Module, program, read_module
 
 MODULES = sorted(path.stem for path in Path(bench.__file__).parent.glob("*.py") if path.stem != "__init__")
@@ -72,13 +71,6 @@ def test_the_table_of_the_program_is_that_of_operators_csv() -> None:
 
 def test_the_program_has_no_linter_comments() -> None:
     assert not [word for word in ("noqa", "type: ignore", "fmt: skip", "estimator") if word in program()]
-
-
-def test_the_program_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = list[str]()
-    monkeypatch.setattr(child, "_run", lambda command, progress: texts.append(Path(command[1]).read_text()))
-    child.run(["--budget", "1"], lambda done, total: None)
-    assert texts == [program()]
 
 
 def test_read_module_splits_a_module() -> None:

@@ -20,15 +20,6 @@ OWN = "op_class,precision,m,n,k,time_s,library\n"
 FAST = OWN + "gemm,fp32,1000,1000,1000,0.001,lib\ngemm,fp32,1000,1000,1000,0.0001,lib\n"  # 20 TFLOP/s of 10
 
 
-def test_declared_values_fill_missing_ones(tmp_path: Path) -> None:
-    text = "m,n,k,dtype,time_us,library,source\n64,64,64,half,9,own,\n64,64,32,half,9,own,book\n"
-    declared = Declared(library="said", clock="1 GHz", precision="fp32", source="page 7")
-    rows = read_text(tmp_path, text, declared)
-    assert rows[["precision", "library", "clock", "source"]].values.tolist() == [
-        ["fp16", "own", "1 GHz", "page 7"], ["fp16", "own", "1 GHz", "book"]
-    ]  # fmt: skip
-
-
 def test_the_default_source_is_the_file_name(tmp_path: Path) -> None:
     assert set(read_text(tmp_path, NVIDIA_GEMM, name="gemm.log")["source"]) == {"gemm.log"}
 
@@ -159,26 +150,6 @@ def test_duplicate_rows_have_a_note(tmp_path: Path) -> None:
         f"{tmp_path / 'out.csv'}: row 3 and 1 more: the very shape and time of a row before; "
         "check that nothing is given twice"
     ]
-
-
-@pytest.mark.parametrize(
-    ("declared", "words"),
-    [
-        (Declared(clock="1.4"), "--clock is '1.4', which is a plain number"),
-        (Declared(clock="0 GHz"), "--clock is '0 GHz', which is not above zero"),
-        (Declared(precision="fp99"), "--precision is 'fp99', which is not known; expected one of fp64,"),
-        (Declared(topology=Path("net.csv")), "in.txt: found DeepBench log"),
-    ],
-)
-def test_declared_values_are_checked(tmp_path: Path, declared: Declared, words: str) -> None:
-    with pytest.raises(EstimatorError) as caught:
-        import_text(tmp_path, NVIDIA_GEMM, declared)
-    assert words in str(caught.value)
-
-
-def test_declared_precision_may_have_a_foreign_name(tmp_path: Path) -> None:
-    rows = read_text(tmp_path, "m,n,k,time_us\n64,64,64,9\n", Declared(precision="half"))
-    assert set(rows["precision"]) == {"fp16"}
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

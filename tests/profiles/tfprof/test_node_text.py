@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from estimator.profiles import messages
-from estimator.profiles.tfprof import names, node_text
-from tests.profiles.tensorflow_dumps import CPU, GPU
+from estimator.profiles.tfprof import node_text
 
 
 def attrs(**values: Any) -> Any:
@@ -62,19 +61,3 @@ def test_attributes_of_nodes_as_ops_write_them(op_type: str, given: Any, text: s
 def test_unknown_sizes_and_ranks_in_shape_texts() -> None:
     assert node_text.shapes_text([(-1, 3), (), None]) == "-1x3;1;unknown"
     assert node_text.shapes_text([None, None]) is None
-
-
-STREAMS = ("/device:GPU:0/stream:all", "/device:GPU:0/stream:13")
-
-
-@pytest.mark.parametrize(
-    ("devices", "counted"),
-    [
-        ((CPU, GPU), (CPU, GPU)),
-        ((CPU, GPU, *STREAMS, "/device:GPU:0/memcpy"), (CPU, STREAMS[0], "/device:GPU:0/memcpy")),
-        (("/gpu:0", STREAMS[1], "/gpu:0/memcpy"), STREAMS[1:]),
-        (("/gpu:1", STREAMS[0]), ("/gpu:1", STREAMS[0])),
-    ],
-)
-def test_counted_devices_hold_each_kernel_once(devices: tuple[str, ...], counted: tuple[str, ...]) -> None:
-    assert names.select_counted(devices) == set(counted)

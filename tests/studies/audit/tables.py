@@ -4,9 +4,14 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
+from estimator.core.types import Number
 from estimator.studies.audit import audit_table
-from estimator.studies.audit.table import Table
-from estimator.studies.audit.types import Audit
+from estimator.studies.audit.marks import meanings
+from estimator.studies.audit.printed import read_printed
+from estimator.studies.audit.table import Rules, Table
+from estimator.studies.audit.types import Audit, CheckedNumber, Mark
 from estimator.studies.study import read_study
 from tests.conftest import make_device
 
@@ -66,3 +71,21 @@ def audit_rows(folder: Path, times: Mapping[str, object], ratio: str = "2x", **f
 def scaled_times(kernels: Mapping[str, float], old: float, new: float) -> dict[str, object]:
     """Printed times that are multiples of the predicted kernels of an epoch."""
     return {"old": f"{old * kernels['old']:.9f} s", "new": f"{new * kernels['new']:.9f} s"}
+
+
+def checked(kind: str, row: str | None, column: str | None, mark: Mark = "reproduced") -> CheckedNumber:
+    ours = Number(f"{kind}/{row}/{column}", "ours", np.array([2.0]), "s", "device", "given")
+    return CheckedNumber(kind, row, column, read_printed("4.0x", "1"), ours, mark, "why", (ours,))
+
+
+AUDIT = Audit(
+    title="T", source="S", rows=("A", "B"), columns=("old", "new"), meanings=meanings(Rules()), estimates={},
+    checked={
+        "peaks": (checked("peak", None, "new", "rounding"),),
+        "counts": (checked("batch size", "A", None), checked("parameters", "A", None, "wrong part")),
+        "means": tuple(checked(f"mean {i} of the ratios", None, "new") for i in (1, 2)),
+        "ratios": (checked("ratio", "A", "new"),),
+        "like rows": (checked("step of A and B", None, "new"),),
+        "times": (checked("time", "A", "new", "data-bound"), checked("time", "B", "old")),
+    },
+)  # fmt: skip

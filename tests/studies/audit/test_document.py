@@ -1,33 +1,12 @@
 from typing import get_args
 
-import numpy as np
 import pytest
 
-from estimator.core.types import Number
 from estimator.reports import documents
 from estimator.studies.audit.document import appendix, audit_document, checked_document
-from estimator.studies.audit.marks import meanings
 from estimator.studies.audit.printed import read_printed
-from estimator.studies.audit.table import Rules
-from estimator.studies.audit.types import Audit, CheckedNumber, ImpliedStep, Kind, Mark
-
-
-def checked(kind: str, row: str | None, column: str | None, mark: Mark = "reproduced") -> CheckedNumber:
-    ours = Number(f"{kind}/{row}/{column}", "ours", np.array([2.0]), "s", "device", "given")
-    return CheckedNumber(kind, row, column, read_printed("4.0x", "1"), ours, mark, "why", (ours,))
-
-
-AUDIT = Audit(
-    title="T", source="S", rows=("A", "B"), columns=("old", "new"), meanings=meanings(Rules()), estimates={},
-    checked={
-        "peaks": (checked("peak", None, "new", "rounding"),),
-        "counts": (checked("batch size", "A", None), checked("parameters", "A", None, "wrong part")),
-        "means": tuple(checked(f"mean {i} of the ratios", None, "new") for i in (1, 2)),
-        "ratios": (checked("ratio", "A", "new"),),
-        "like rows": (checked("step of A and B", None, "new"),),
-        "times": (checked("time", "A", "new", "data-bound"), checked("time", "B", "old")),
-    },
-)  # fmt: skip
+from estimator.studies.audit.types import CheckedNumber, ImpliedStep, Kind, Mark
+from tests.studies.audit.tables import AUDIT
 
 
 def test_a_checked_number_has_the_keys_of_any_published_figure() -> None:

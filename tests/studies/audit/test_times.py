@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.core.types import Interval
 from estimator.studies.audit.types import ImpliedStep
 from tests.studies.audit.tables import OPS, STEPS, audit_rows, audit_study, scaled_times, write_study
 
@@ -69,16 +68,6 @@ def test_the_whole_step_holds_its_share_of_the_validation(tmp_path: Path, kernel
     assert half is not None
     assert validated.mid - alone.mid > 4 * 2 * 2048**3 / 15.7e12
     assert half.mid - alone.mid == pytest.approx((validated.mid - alone.mid) / 2)
-
-
-@pytest.mark.parametrize(("time_s", "holds"), [(0.9, False), (1.0, True), (1.5, True), (2.0, True), (2.1, False)])
-def test_an_interval_holds_its_ends(time_s: float, holds: bool) -> None:
-    assert ImpliedStep(time_s, predicted=Interval(1.0, 1.5, 2.0, 0.9, "all")).holds == holds
-
-
-def test_without_an_interval_nothing_is_held() -> None:
-    assert ImpliedStep(1.0).holds is None
-    assert ImpliedStep(1.0, predicted=Interval(None, 1.0, None, 0.9, "all")).holds is None
 
 
 def test_a_stated_mark_that_contradicts_the_numbers_is_refused(tmp_path: Path, kernels: Mapping[str, float]) -> None:

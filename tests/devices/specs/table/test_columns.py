@@ -27,14 +27,3 @@ def test_every_column_reads_every_shipped_row(layout: Layout) -> None:
             assert cell is None or cell == UNSUPPORTED or isinstance(cell, cell_types[column.kind])
             if isinstance(cell, Sourced):
                 assert cell.unit == column.unit, column.name
-
-
-@pytest.mark.parametrize("layout", [DEVICES, SYSTEMS], ids=lambda layout: str(layout.what))
-def test_arithmetic_of_integers_is_in_operations(layout: Layout) -> None:
-    for column in layout.columns.values():
-        if "FLOP" in column.unit:
-            integers = column.precision in ("int8", "int4")
-            assert ("FLOP" in column.shown, "FLOP" in column.si) == (not integers, not integers)
-            assert column.scale == layout.families()[column.family or column.name].scale
-    assert layout.columns["int8"].shown in ("TOP/s", "POP/s")
-    assert layout.families()["PRECISION"].shown in ("TFLOP/s", "PFLOP/s")

@@ -6,7 +6,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.interval import Z
-from estimator.profiles import read_profile
+from estimator.profiles import read_profile, shipped
 
 TABLE = "op_type,time_s\nMatMul,0.5\n"
 
@@ -75,3 +75,46 @@ def test_files_that_are_no_dumps_are_left_out_with_a_warning(tmp_path: Path) -> 
     (tmp_path / "a.csv").write_text(TABLE)
     (tmp_path / "manifest.json").write_text('{"made": "by hand"}')
     assert read_profile(tmp_path).warnings == ("manifest.json is no dump that any reader knows: left out",)
+
+
+def test_tensorboards_log_folder_is_read_as_its_one_run(tmp_path: Path) -> None:
+    run = tmp_path / "plugins" / "profile" / "2026_11_21"
+    run.mkdir(parents=True)
+    (run / "host.csv").write_text(TABLE)
+    assert len(read_profile(tmp_path).ops) == 1
+    (run.parent / "2026_11_22").mkdir()
+    with pytest.raises(EstimatorError, match=r"expected one profiled run, found 2 .*2026_11_22"):
+        read_profile(tmp_path)
+
+
+def test_the_name_of_a_workload_means_its_default_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for device, op_type in (("old.csv", "Conv2D"), ("new.csv", "MatMul")):
+        folder = tmp_path / "profiles" / "mine" / device
+        folder.mkdir(parents=True)
+        (folder / "dump.csv").write_text(TABLE.replace("MatMul", op_type))
+    workload = tmp_path / "profiles" / "mine" / "workload.yaml"
+    workload.write_text("title: Mine\ndefault_profile: old.csv\n")
+    monkeypatch.setenv("ESTIMATOR_LIBRARY", str(tmp_path))
+    assert read_profile("mine").ops["op_type"].tolist() == ["Conv2D"]
+    assert read_profile("mine/new.csv").ops["op_type"].tolist() == ["MatMul"]
+    assert read_profile(workload.parent).workload.name == "mine"
+    assert shipped()["mine"].title == "Mine"
+    assert "p1b3" in shipped()
+
+
+def test_the_caller_says_how_many_steps_a_dump_covers_where_anything_ran(tmp_path: Path) -> None:
+    (tmp_path / "dump.csv").write_text(TABLE)
+    assert read_profile(tmp_path, steps=5).ops["time_s"].tolist() == [0.1]
+    with pytest.raises(EstimatorError, match="nothing ran, so that it covers no steps, and 5 are stated"):
+        read_profile("gpt2", steps=5)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", "the file is empty"), (b"\x00\x01 nothing that anyone wrote", "no reader knows this dump")],
+)
+def test_a_file_of_no_format_is_refused(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "dump"
+    path.write_bytes(content)
+    with pytest.raises(EstimatorError, match=words):
+        read_profile(path)
