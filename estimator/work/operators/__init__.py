@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from estimator.core.operators import class_of
 from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, has_attribute, on_processor
 from estimator.work.operators import libraries, profilers, tensorflow, torch, xla
-from estimator.work.operators.kernel_words import operator_of_words
+from estimator.work.operators.kernel_words import operator_of_message, operator_of_words
 from estimator.work.operators.plain_names import plain_name
 from estimator.work.operators.rule import Rule, compiled
 
@@ -83,11 +83,14 @@ def operator_on_device(kernel: str, op_type: str) -> str:
 def operator_by_words(kernel: str, op_type: str) -> str | None:
     """The operator that the words in a kernel's name tell, where no rule knows the kernel and its op tells no more.
 
-    An op tells nothing where it is unknown, or any code. Of a product, the kernel may do a lesser part.
+    An op tells nothing where it is unknown, or any code. Of a product, the kernel may do a lesser part. Messages
+    outlast whatever a rule takes the kernel for: ``all_reduce_kernel`` is no sum.
     """
-    operator = operator_of_words(kernel) if kernel and _operator(kernel) is None else None
-    if operator is None:
-        return None
+    by_rule = class_of(_operator(kernel) or "unmodelled")
+    message = operator_of_message(kernel) if by_rule in ("unmodelled", *STREAMING) else None
+    operator = operator_of_words(kernel) if by_rule == "unmodelled" and rule_of(kernel) is None else None
+    if message or operator is None:
+        return message
     by_type = class_of(operator_on_device("", op_type))
     is_part = by_type in MATRIX and class_of(operator) not in MATRIX
     return operator if by_type == "unmodelled" or is_part or compiled(profilers.GENERATED).fullmatch(op_type) else None

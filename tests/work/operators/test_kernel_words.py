@@ -31,6 +31,9 @@ BINDING = {  # what binds kernels → their names
         _hstu_attn_fwd
         chunk_gated_delta_rule_fwd_kernel_h_blockdim64
         void Eigen::internal::EigenContractionKernel<X>(X)
+        void flashinfer::PODWithKVCacheTensorKernel<X>(X)
+        _gqa_share_sparse_fwd_kernel
+        _moe_bwd_down_proj_kernel
         """,
     "memory": """
         void epilogue::impl::globalKernel<float, float, float, true, true>(int, int, long, float*, cublasLtE)
@@ -53,6 +56,16 @@ BINDING = {  # what binds kernels → their names
         void moe_permute_kernel<__nv_bfloat16, float, 128, false>(X)
         _silu_mul_fp8_quant_deep_gemm
         _finalize_matmul_scatter_bf16
+        _gemma4_routing_kernel
+        _combine_splitk_kernel
+        _merge_attn_out_kernel
+        _lfm_short_conv_decode_kernel
+        _per_token_group_quant_mla_deep_gemm_masked_fp8
+        void moe_lora_align_block_size_kernel<X>(X)
+        void flashinfer::MergeStateKernel<X>(X)
+        fused_store_flashmla_cache
+        set_mla_kv_buffer_kernel
+        _sparsemax_forward_kernel
         _topk_forward
         void transformer_engine::fused_rope_forward_kernel<__nv_bfloat16>(X)
         void (anonymous namespace)::cuComputeGradInput<float, float>(X)
@@ -76,6 +89,8 @@ BINDING = {  # what binds kernels → their names
         void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<1, 8>(Params)
         kuserbuffers_pushsend(int*, int*, int4*, int4*, int)
         mscclKernel_Sum_half_Simple
+        cake_fp4_allreduce_tp4_rmsnorm_bf16_bf16_bv0_csp_b1r_rst
+        fused_reducescatter_allreduce_kernel
         nvshmemi_transfer_rma_kernel
         _ZN7deep_ep9intranode7combineI13__nv_bfloat16Li8ELi768ELi4096EEEvPT_PfPKS3_
         """,
@@ -121,6 +136,8 @@ def test_no_word_tells_nothing(name: str) -> None:
         ("_swiglu_backward_kernel", "CompiledFunction", "elementwise"),  # any code
         ("void nhwcAddPaddingKernel<__half>(int)", "aten::cudnn_convolution", "elementwise"),  # a part of a product
         ("my_gemm_variant", "aten::mm", None),  # the op's type tells as much
+        ("void one_shot_all_reduce_kernel<float>(int)", "aten::sum", "custom_all_reduce"),  # whatever launched it
+        ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(Args)", "c10d::allreduce_", None),
         ("relu_and_copy", "aten::relu", None),
         ("ampere_sgemm_128x64_tn", "vllm::moe_forward", None),  # by its rule
     ],
@@ -129,7 +146,7 @@ def test_words_tell_where_neither_the_kernel_nor_its_op_is_known(
     kernel: str, op_type: str, operator: str | None
 ) -> None:
     assert operator_by_words(kernel, op_type) == operator
-    if operator:
+    if operator and operator_of_words(kernel) == operator:
         assert is_partial_kernel(kernel, op_type)  # the op's shapes are hardly the kernel's own
 
 

@@ -362,7 +362,7 @@ def test_a_wrapper_is_host_work() -> None:
         ("CompiledFunction", "mystery", "gpu:0", "unmodelled"),
         ("CompiledFunction", "triton_poi_fused_add_0", "gpu:0", "fused_elementwise"),
         ("CompiledFunction", None, "cpu", "fused_elementwise"),
-        ("MyOp", "_ZN4cuco21HashTableInsertKernelE", "gpu:0", "unmodelled"),
+        ("MyOp", "_ZN4cuco21HashTableInsertKernelE", "gpu:0", "movement"),
     ],
 )
 def test_what_an_accelerator_ran_is_no_work_of_a_host(
