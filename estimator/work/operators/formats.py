@@ -20,7 +20,7 @@ FORMATS = (  # the first that matches; narrow formats first, as their kernels na
     ("fp8", r"[eE]4m3|[eE]5m2|(?<![a-z])f?fp8|Float8|nvjet_(sm\d+_)?[qr]|([pP]er\w*|blockscale)Fp8|(?<![a-z])f8_"),
     ("int8", r"(?<![A-Za-z])([iI]8|i16832|imma|s8_|int8(?!_t)|signed char)"),
     ("bf16", r"bf16|[bB][fF]loat16|bhalf|nvjet_(sm\d+_)?t"),
-    ("tf32", r"tf32|tensorop_s1688(?!\w*_f16)"),
+    ("tf32", r"tf32|tensorop_s1688(?!\w*_f16)|nvjet_(sm\d+_)?s(?!m)"),
     ("fp16", r"(?<!b)f(p)?16|_Float16|[hH]alf|hgemm|[hs]884|h1688|h16816|nvjet_(sm\d+_)?h"),
     ("fp64", r"[dz]gemm|d884|(?<![a-z])f(p)?64|\bdouble\b"),
     ("fp32", r"[sc]gemm|scudnn|sfprop|(?<![a-z])f(p)?32|(?<![a-z])float(?![a-z\d])"),

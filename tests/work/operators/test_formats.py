@@ -29,6 +29,7 @@ from estimator.work.operators.formats import precision_of
         ("sm80_xmma_gemm_i8i32_i8i32_i32_tn_n_tilesize64x64x64_stage4", "int8"), ("maxwell_gcgemm_32x32_nt", "fp32"),
         ("volta_int8x4_icudnn_int8x4_128x128_relu_interior_nn_v1", "int8"), ("turing_h1688gemm_128x64_tn", "fp16"),
         ("bmm_E4m3_E4m3E4m3_Fp32_t128x64x128u2_s6_et64x64", "fp8"), ("bmm_E2m1_E2m1E2m1_Fp32_t128x128x256", "fp4"),
+        ("nvjet_sm100_sss_128x128_32x6_2x1_v_bz_TNT", "tf32"),
         ("cutlass_75_tensorop_s1688gemm_f16_256x128_32x2_nt_align8", "fp16"),
         ("bmm_Bfloat16_E2m1E2m1_Fp32_t128x16x256", "fp4"), ("gemm_Bfloat16_E4m3E4m3_Fp32_t128x8x128u2", "fp8"),
         ("Custom_Cijk_Alik_Bljk_F8BS_BH_Bias_SHB_HAS_MT256x256x128", "fp8"), ("Cijk_Alik_Bljk_S_MX_B_MT128", "tf32"),
