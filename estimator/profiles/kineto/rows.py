@@ -22,7 +22,7 @@ from estimator.profiles.kineto.launches import EVERY, NO, Launches, assign_work
 from estimator.profiles.kineto.nesting import FORWARD, UNKNOWN, Nesting
 from estimator.profiles.kineto.trace import Trace
 
-TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)")
+TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)|nvjet_(sm\d+_)?s(?!m)|Cijk_\w+?_S(_M)?X_")
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
 DISPATCH = Work(attributes="dispatch=1")

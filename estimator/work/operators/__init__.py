@@ -2,7 +2,8 @@
 
 The kernel that ran decides where a rule knows it, else the framework's op type. A rule must match a whole name, so that
 ``Max`` is not ``MaxPool``; the first match decides. Names of GPU kernels are matched by their beginning after ``void``
-and namespaces. Rules see op types and kernels, never users' names.
+and namespaces; of those that no rule knows, the words in the name tell. Rules see op types and kernels, never users'
+names.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 from estimator.core.operators import class_of
 from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, has_attribute, on_processor
 from estimator.work.operators import libraries, profilers, tensorflow, torch, xla
+from estimator.work.operators.kernel_words import operator_of_message, operator_of_words
+from estimator.work.operators.plain_names import plain_name
 from estimator.work.operators.rule import Rule, compiled
 
 if TYPE_CHECKING:
@@ -47,7 +50,8 @@ TRAINING_ONLY = (  # names and scopes of forward ops that inference does not run
 @lru_cache(maxsize=2**16)
 def rule_of(name: str) -> Rule | None:
     """The first rule that matches an op type or a kernel; None where none does."""
-    return next((rule for family in FAMILIES if (rule := family.find(name))), None) if name else None
+    plain = plain_name(name)
+    return next((rule for family in FAMILIES if (rule := family.find(plain))), None) if plain else None
 
 
 @lru_cache(maxsize=2**16)
@@ -75,6 +79,23 @@ def operator_on_device(kernel: str, op_type: str) -> str:
     return "unmodelled" if by_host or is_any else operator
 
 
+@lru_cache(maxsize=2**16)
+def operator_by_words(kernel: str, op_type: str) -> str | None:
+    """The operator that the words in a kernel's name tell, where no rule knows the kernel and its op tells no more.
+
+    An op tells nothing where it is unknown, or any code. Of a product, the kernel may do a lesser part. Messages
+    outlast whatever a rule takes the kernel for: ``all_reduce_kernel`` is no sum.
+    """
+    by_rule = class_of(_operator(kernel) or "unmodelled")
+    message = operator_of_message(kernel) if by_rule in ("unmodelled", *STREAMING) else None
+    operator = operator_of_words(kernel) if by_rule == "unmodelled" and rule_of(kernel) is None else None
+    if message or operator is None:
+        return message
+    by_type = class_of(operator_on_device("", op_type))
+    is_part = by_type in MATRIX and class_of(operator) not in MATRIX
+    return operator if by_type == "unmodelled" or is_part or compiled(profilers.GENERATED).fullmatch(op_type) else None
+
+
 def _operator(name: str) -> str | None:
     rule = rule_of(name)
     return rule.operator if rule else None
@@ -96,9 +117,13 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
     import pandas as pd
 
     kernels, types = ops["kernel"].fillna(""), ops["op_type"].fillna("")
+    by_words = [
+        operator_by_words(kernel, op_type) if elsewhere else None
+        for kernel, op_type, elsewhere in zip(kernels, types, ~on_processor(ops), strict=True)
+    ]
     operators = [
-        operator_on_device(kernel, op_type) if on_device else operator_of(kernel, op_type)  # both are cached
-        for kernel, op_type, on_device in zip(kernels, types, ran_kernel(ops), strict=True)
+        words or (operator_on_device(kernel, op_type) if on_device else operator_of(kernel, op_type))  # all are cached
+        for words, kernel, op_type, on_device in zip(by_words, kernels, types, ran_kernel(ops), strict=True)
     ]
     names = pd.Series(operators, index=ops.index, dtype="string[python]")
     for attribute, operator in ((DISPATCH, "host"), (ACROSS_LINK, "input")):
@@ -116,8 +141,10 @@ def is_partial_kernel(kernel: str, op_type: str) -> bool:
     """Whether a kernel does only a part of its op, so that the listed shapes are not the kernel's own.
 
     Such a kernel moves or sums for a matrix product, or multiplies for a recurrent layer or for any PyTorch op that is
-    no product.
+    no product. Of a kernel that its words alone tell, nobody knows.
     """
+    if operator_by_words(kernel, op_type):
+        return True
     kernel_class, type_class = (_class(name) for name in (kernel, op_type))
     recurrent = type_class in ("", "recurrent") and kernel not in ("", op_type) and RECURRENT.fullmatch(op_type)
     product = kernel_class == "gemm" and type_class not in MATRIX and "::" in op_type

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.profiles.kineto.events import event, read
 from tests.profiles.kineto.test_kineto import only_row, op_args
 
@@ -22,8 +24,15 @@ def test_only_the_longest_kernel_of_an_op_has_operands(tmp_path: Path) -> None:
     assert (helper["op_type"], helper["calls"], "shapes" in helper) == ("helper", 1, False)
 
 
-def test_tensor_core_kernels_on_fp32_are_tf32(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4",
+        "nvjet_sm100_sss_128x128_32x6_2x1_v_bz_TNT",
+        "Cijk_Alik_Bljk_S_MX_B_UserArgs_MT128x128x32_MI16x16x1",
+    ],
+)
+def test_tensor_core_kernels_on_fp32_are_tf32(tmp_path: Path, name: str) -> None:
     product = event("aten::mm", 0, 10, **{"External id": 1}, **op_args([4, 4], [4, 4]))
-    name = "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4"
     profile = read(tmp_path, product, event(name, 20, 5, "kernel", 7, **{"External id": 1}))
     assert only_row(profile, kernel=name)["precision"] == "tf32"
