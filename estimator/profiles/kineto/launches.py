@@ -148,7 +148,7 @@ def _assign_lone_gradients(trace: Trace, share: Share, rows: Integers) -> None:
 
 def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Integers:
     """The row of the innermost op of a lane at each time; -1: none. Ops of no duration, as rounded, hold nothing."""
-    start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
+    start, end = trace.ops["start"], trace.ops.end
     lasting = np.flatnonzero(trace.ops["duration"][lane] > 0) + lane.start
     row: Integers = np.append(lasting, -1)[np.searchsorted(start[lasting], times, side="right") - 1]
     while (ended := (row >= 0) & (end[row] <= times)).any():

@@ -67,7 +67,7 @@ def product_above(trace: Trace, nest: Nesting, rows: Integers) -> Integers:
 def inside(start: Integers, spans: Columns) -> Flags:
     """Whether each start lies inside any of the spans."""
     order = np.argsort(spans["start"], kind="stable")
-    begins, ends = spans["start"][order], (spans["start"] + spans["duration"])[order]
+    begins, ends = spans["start"][order], spans.end[order]
     reached = np.maximum.accumulate(np.concatenate([[start.min(initial=0)], ends]))
     return start < reached[np.searchsorted(begins, start, side="right")]
 
@@ -133,7 +133,7 @@ def _parents(trace: Trace) -> tuple[Integers, Integers, int]:
     """The row of each op's parent (-1: none); each op's end, which is no later than its parent's; and how many ops
     were cut off for that.
     """
-    start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
+    start, end = trace.ops["start"], trace.ops.end
     parent, crossing = np.full(len(end), -1, dtype=np.int64), 0
     for lane in slices(trace.ops["lane"]):
         child, outer = events.parents(start[lane], end[lane])

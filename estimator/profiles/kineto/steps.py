@@ -61,7 +61,7 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
         all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
         return Steps(1, wall, all_ops, first_step, bounds, (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
     step, of_op = step_at(bounds, launched), step_at(bounds, trace.ops["start"])
-    completed = last_ends(step, trace.device["start"] + trace.device["duration"], len(bounds)) if is_device else None
+    completed = last_ends(step, trace.device.end, len(bounds)) if is_device else None
     wall_s = wall_ps(bounds, completed, _busy_ps(trace.device.take(step >= 0))) / 1e12
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
@@ -86,7 +86,7 @@ def _at_the_earliest(device: Columns, launched: Integers) -> Integers:
 def span_ps(trace: Trace) -> tuple[int, int]:
     """The first start and the last end, since the first event in the file [ps]."""
     tables = [columns for columns in (trace.ops, trace.device, trace.marks) if len(columns)]
-    ends = (int((columns["start"] + columns["duration"]).max()) for columns in tables)
+    ends = (int(columns.end.max()) for columns in tables)
     return min(int(columns["start"].min()) for columns in tables), max(ends)
 
 
@@ -104,11 +104,7 @@ def _marked(trace: Trace) -> Integers:
     marks = trace.marks.take(trace.marked(PROFILER_STEP))
     longest = marks.take(np.lexsort((-marks["duration"], marks["name"])))
     longest = longest.take(np.unique(longest["name"], return_index=True)[1])
-    return _windows(longest["start"], longest["start"] + longest["duration"])
-
-
-def _windows(start: Integers, end: Integers) -> Integers:
-    return np.stack([start, end], axis=1)[np.argsort(start, kind="stable")]
+    return longest.windows()
 
 
 def _whole(windows: Integers, times: Integers, durations: Integers) -> Integers:
@@ -139,11 +135,11 @@ def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
     if not len(names):
         return np.empty((0, 2), dtype=np.int64), ()
     updates = marks.take(marks["name"] == names[counts.argmin()])
-    ends = _last_in_a_row(trace, _windows(updates["start"], updates["start"] + updates["duration"]))
+    ends = _last_in_a_row(trace, updates.windows())
     if len(ends) < 2:
         return np.empty((0, 2), dtype=np.int64), ()
     warning = FROM_UPDATES.format(mark=PROFILER_STEP, steps=len(ends) - 1)
-    return _windows(ends[:-1], ends[1:]), (warning,)
+    return np.column_stack([ends[:-1], ends[1:]]), (warning,)
 
 
 def _last_in_a_row(trace: Trace, updates: Integers) -> Integers:
