@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from estimator.profiles.kineto.nesting import (
     NO_OP,
     Nesting,
     are_calls,
+    first_behind,
     is_gradient,
     nearest,
     spread_inside,
@@ -84,7 +86,7 @@ def gradients_of_inputs(blocks: Sequence[Block], trace: Trace, nest: Nesting) ->
 
 def _sizes(call: Call) -> list[tuple[int, ...]]:
     """The sizes of a call's tensors."""
-    return [size for argument in read_sizes(call.dims) for size in argument if size]
+    return [size for size in chain(*read_sizes(call.dims)) if size]
 
 
 def find_blocks(trace: Trace, nest: Nesting, second_runs: Flags) -> Iterator[Block]:
@@ -138,14 +140,8 @@ class _Run:
         kind, number = self.trace.ops["kind"], self.trace.ops["sequence"][gradient]
         name, own = self.names[kind[gradient]], self.between(number, number).tolist()
         functions = [row for row in own if self.names[kind[row]] + OF_FUNCTION == name]
-        ran = [row for row in functions if np.isin(kind[again], kind[self.inside(row)]).all()]
+        ran = [row for row in functions if np.isin(kind[again], kind[row + 1 : first_behind(self.trace, row)]).all()]
         return np.array(ran, dtype=np.int64)
-
-    def inside(self, row: int) -> slice:
-        """The ops inside an op, as those of a thread are sorted by their starts."""
-        ops = self.trace.ops
-        lane = slice(row, int(np.searchsorted(ops["lane"], ops["lane"][row], "right")))
-        return slice(row + 1, row + int(np.searchsorted(ops["start"][lane], ops["start"][row] + ops["duration"][row])))
 
     def numbered(self, gradient: int, again: Integers) -> Integers:
         """The ops whose numbers differ by one offset from those of the ops that run again.

@@ -14,7 +14,7 @@ import numpy as np
 from estimator.core.types import Integers
 from estimator.profiles.kineto import convolution_ops
 from estimator.profiles.kineto.arguments import Geometry, read_sizes
-from estimator.profiles.kineto.nesting import Nesting
+from estimator.profiles.kineto.nesting import Nesting, first_behind
 from estimator.profiles.kineto.trace import Trace
 
 
@@ -59,12 +59,11 @@ def _outputs(sizes: dict[int, Geometry]) -> dict[tuple[tuple[int, ...], ...], Ge
 
 def _read_behind(trace: Trace, sizes: dict[int, Geometry]) -> Iterator[tuple[int, Geometry]]:
     """Yield each convolution with the tensor that the next op reads first, where that may be its output."""
-    calls, ops = list(trace.calls), trace.ops
+    calls, kind, lane = list(trace.calls), trace.ops["kind"], trace.ops["lane"]
     for row, known in sizes.items():
-        lane = slice(row, int(np.searchsorted(ops["lane"], ops["lane"][row], "right")))
-        behind = row + int(np.searchsorted(ops["start"][lane], ops["start"][row] + ops["duration"][row]))
-        if behind < lane.stop:
-            read_first = next(iter(read_sizes(calls[ops["kind"][behind]].dims)), [])[:1]
+        behind = first_behind(trace, row)
+        if behind < len(lane) and lane[behind] == lane[row]:
+            read_first = next(iter(read_sizes(calls[kind[behind]].dims)), [])[:1]
             yield from ((row, known._replace(output=output)) for output in read_first if _may_be_output(output, known))
 
 

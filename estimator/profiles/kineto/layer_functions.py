@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
+from itertools import chain
 
 from estimator.profiles.kineto.arguments import Call, Work, read_sizes
 
@@ -36,7 +37,7 @@ def describe_layer(call: Call) -> tuple[Work, ...]:
 
 def matrices(call: Call) -> list[Sizes]:
     """The tensors of two dimensions or more."""
-    return [sizes for argument in read_sizes(call.dims) for sizes in argument if len(sizes) > 1]
+    return [sizes for sizes in chain(*read_sizes(call.dims)) if len(sizes) > 1]
 
 
 def _products(name: str, tensors: list[Sizes]) -> list[Product]:

@@ -15,7 +15,7 @@ from estimator.core.types import Flags, Integers
 from estimator.profiles import events
 from estimator.profiles.columns import Columns, slices
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
-from estimator.profiles.kineto.nesting import is_matrix
+from estimator.profiles.kineto.nesting import are_products
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
 from estimator.profiles.steps import STATE_STEPS
 from estimator.profiles.timeline import step_at
@@ -144,7 +144,7 @@ def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
 
 def _last_in_a_row(trace: Trace, updates: Integers) -> Integers:
     """The ends of the updates behind which a product comes first, and of the last one [ps]; of all without products."""
-    products = np.sort(trace.ops["start"][is_matrix(trace)[trace.ops["kind"]]])
+    products = np.sort(trace.ops["start"][are_products(trace)])
     before = np.searchsorted(products, updates[:, 0])
     is_last = np.append(np.diff(before) > 0, True)
     return np.sort(updates[is_last, 1] if len(products) else updates[:, 1])

@@ -187,7 +187,7 @@ def _call(event: Any) -> Call:
     args = event.args
     dims, types = bytes(args.dims) or bytes(args.old_dims), bytes(args.types)
     types = b"" if types == b"[]" else types  # before 2021 types were never filled in
-    if torch_ops.is_matrix(event.name):
+    if torch_ops.names_product(event.name):
         return Call(event.name, dims, types, bytes(args.strides), bytes(args.values))
     return Call(event.name, dims, types)
 

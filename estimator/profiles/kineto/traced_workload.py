@@ -10,11 +10,10 @@ import pandas as pd
 from estimator.core.number_formats import WIDE, format_of_updates
 from estimator.core.types import Optimizer, Workload
 from estimator.profiles.frameworks import PYTORCH, with_framework
-from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.autograd import in_order
 from estimator.profiles.kineto.backward_passes import backward_passes
 from estimator.profiles.kineto.graph import Graph
-from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_products
 from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, trained_numbers
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import OPTIMIZER, OPTIMIZER_STEP, Trace
@@ -65,7 +64,7 @@ def _kept_format(trace: Trace, steps: Steps, ops: pd.DataFrame) -> str | None:
 def _keeps_gradients(trace: Trace, nest: Nesting) -> bool:
     """Whether gradients are set to nothing behind the forward pass: the op before each mark of that is one of it."""
     marked = trace.marks["start"][trace.marked(ZERO_GRAD)]
-    rows = in_order(trace, are_calls(trace, torch_ops.does_product) & np.isin(nest.phase, (FORWARD, BACK)))
+    rows = in_order(trace, are_products(trace) & np.isin(nest.phase, (FORWARD, BACK)))
     if not len(marked) or not len(rows):
         return False
     before = np.searchsorted(trace.ops["start"][rows], marked) - 1
