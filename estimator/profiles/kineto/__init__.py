@@ -86,13 +86,14 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         raise EstimatorError(f"{trace.where}: {NOTHING_IN_STEPS}")
     if on_device:
         rows, workers = rows_on_device(trace, nest, graph, launches.take(counted)), by_device(trace)
+        step = steps.step[counted]
     else:
         rows, workers = rows_on_host(trace, nest, graph, steps.ops), [events]
+        step = _step_of_op(steps, events["start"])
     table, row_of_line = table_of_rows(trace, rows)
     ops = canonical.to_ops(table.assign(rank=_rank(trace)), trace.where)
     row = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
     ops = mean_over_devices(ops, len(workers))
-    step = steps.step[counted] if on_device else _step_of_op(steps, events["start"])
     kept = rows.tracked & (row >= 0) & (step == 0)
     places = places_of_rows(Calls(row[kept], rows.op[kept], events["start"][kept]), len(ops), trace, graph)
     warnings = (*_warnings(trace, nest, steps), *ranks.device_warnings(len(workers), left_out(whole, computing)))

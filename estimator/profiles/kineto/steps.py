@@ -17,7 +17,7 @@ from estimator.profiles.columns import Columns, slices
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
 from estimator.profiles.kineto.nesting import are_products
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
-from estimator.profiles.steps import STATE_STEPS
+from estimator.profiles.steps import NO_WINDOWS, STATE_STEPS
 from estimator.profiles.timeline import step_at
 
 FROM_UPDATES = (
@@ -56,16 +56,22 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     windows = _whole(_marked(trace), times, timed["duration"])
     bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
     if not len(bounds):
-        first, last = span_ps(trace)
-        wall = None if is_device else (last - first) / 1e12
-        all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
-        return Steps(1, wall, all_ops, first_step, bounds, (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
+        return _whole_trace(trace)
     step, of_op = step_at(bounds, launched), step_at(bounds, trace.ops["start"])
     completed = last_ends(step, trace.device.end, len(bounds)) if is_device else None
     wall_s = wall_ps(bounds, completed, _busy_ps(trace.device.take(step >= 0))) / 1e12
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
     return Steps(len(bounds), wall_s, of_op >= 0, step, bounds, (*warnings, *outside), updates)
+
+
+def _whole_trace(trace: Trace) -> Steps:
+    """A trace without marks as one step, whose wall time is known of the host alone."""
+    first, last = span_ps(trace)
+    is_device = bool(len(trace.device))
+    all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
+    warning = NO_STEPS.format(wall=NO_WALL if is_device else "")
+    return Steps(1, None if is_device else (last - first) / 1e12, all_ops, first_step, NO_WINDOWS, (warning,))
 
 
 def _at_the_earliest(device: Columns, launched: Integers) -> Integers:
@@ -133,11 +139,11 @@ def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
     marks = trace.marks.take(trace.marked(OPTIMIZER_STEP))
     names, counts = np.unique(marks["name"], return_counts=True)
     if not len(names):
-        return np.empty((0, 2), dtype=np.int64), ()
+        return NO_WINDOWS, ()
     updates = marks.take(marks["name"] == names[counts.argmin()])
     ends = _last_in_a_row(trace, updates.windows())
     if len(ends) < 2:
-        return np.empty((0, 2), dtype=np.int64), ()
+        return NO_WINDOWS, ()
     warning = FROM_UPDATES.format(mark=PROFILER_STEP, steps=len(ends) - 1)
     return np.column_stack([ends[:-1], ends[1:]]), (warning,)
 
