@@ -20,7 +20,7 @@ from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unkno
 from estimator.core.passes import passes_of
 from estimator.core.recall import Recall
 from estimator.core.recurrent_shape import amounts_of
-from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
+from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete, share_of_time
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer, read_attention
@@ -304,7 +304,7 @@ def _uncounted_notes(work: pd.DataFrame) -> tuple[Note, ...]:
     rows = work["op_class"].isin(STREAMING) & work["bytes"].isna() & (work["time_s"] > 0)
     if not rows.any():
         return ()
-    share = float(work.loc[rows, "time_s"].sum() / work["time_s"].sum())
+    share = share_of_time(work, rows)
     first = work.loc[rows].nlargest(1, "time_s")["op"].iloc[0]
     unknown = (
         f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that give their traffic"

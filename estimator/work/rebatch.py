@@ -11,12 +11,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX, attribute_values, complete, numbers
+from estimator.core.schema import CONV_COLUMNS, MATRIX, attribute_values, complete, numbers, share_of_time
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
@@ -205,6 +204,6 @@ def _step_note(batch: Batch, count: int) -> Note:
 def _notes(work: pd.DataFrame, problem: Note, rows: pd.Series) -> Iterator[Note]:
     """Yield a note on these rows and their share of the time; nothing without rows."""
     if rows.any():
-        share = float(work.loc[rows, "time_s"].sum() / max(work["time_s"].sum(), np.finfo(float).tiny))
+        share = share_of_time(work, rows)
         text = f"{int(rows.sum())} op(s), {100 * share:.1f} % of the source's time, {problem.text}"
         yield dataclasses.replace(problem, text=text, share=share)

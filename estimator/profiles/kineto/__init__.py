@@ -170,7 +170,7 @@ def _missing_data(trace: Trace) -> Iterator[str]:
 
 def _unnamed_kernels(trace: Trace, nest: Nesting) -> Iterator[str]:
     """A warning about generated code of a processor whose kernels have no events."""
-    is_compiled = are_calls(trace, lambda call: torch_ops.COMPILED.fullmatch(call.name))
+    is_compiled = are_calls(trace, torch_ops.is_compiled)
     share = nest.self_ps[is_compiled & ~nest.dispatch].sum() / max(nest.self_ps.sum(), 1)
     if share > LEAST_UNNAMED:
         yield (

@@ -26,13 +26,14 @@ from estimator.profiles.kineto.nesting import (
     NO_OP,
     Nesting,
     are_calls,
+    are_numbered,
     first_behind,
     is_gradient,
     nearest,
     spread_inside,
     with_gradients,
 )
-from estimator.profiles.kineto.trace import ABSENT, Trace
+from estimator.profiles.kineto.trace import Trace
 
 OF_FUNCTION = "Backward"  # ends the name of a function's gradient, behind that of the function
 LEAST_DIMENSIONS = 3  # of an input whose size alone shows that it is no parameter
@@ -50,8 +51,7 @@ class Block(NamedTuple):
 
 def runs_again(trace: Trace, nest: Nesting) -> Flags:
     """Ops of the forward pass that a checkpoint runs again inside of a gradient: those that autograd numbers."""
-    numbered: Flags = (nest.phase == BACK) & (trace.ops["sequence"] != ABSENT)
-    return numbered & ~are_calls(trace, is_gradient)
+    return are_numbered(trace, (nest.phase == BACK) & ~are_calls(trace, is_gradient))
 
 
 def block_numbers(blocks: Sequence[Block], nest: Nesting) -> Integers:
@@ -119,7 +119,7 @@ class _Run:
     @classmethod
     def of(cls, trace: Trace, chosen: Flags) -> _Run:
         """These ops of a trace, where autograd numbers them."""
-        rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
+        rows = np.flatnonzero(are_numbered(trace, chosen))
         rows = rows[np.argsort(trace.ops["sequence"][rows], kind="stable")]
         names = [call.name for call in trace.calls]
         return cls(trace, names, with_gradients(trace, chosen), rows, trace.ops["sequence"][rows])

@@ -189,7 +189,7 @@ def with_gradients(trace: Trace, chosen: Flags) -> Flags:
     An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
     none (PyTorch, torch/csrc/autograd/function.h, sequence_nr).
     """
-    rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
+    rows = np.flatnonzero(are_numbered(trace, chosen))
     lane, number, start = (trace.ops[name][rows] for name in ("lane", "sequence", "start"))
     order = np.lexsort((start, number, lane))
     is_last = np.append((np.diff(number[order]) != 0) | (np.diff(lane[order]) != 0), True)
@@ -198,9 +198,14 @@ def with_gradients(trace: Trace, chosen: Flags) -> Flags:
     return flags
 
 
+def are_numbered(trace: Trace, chosen: Flags) -> Flags:
+    """Which of these ops tell autograd's number."""
+    return np.asarray(chosen & (trace.ops["sequence"] != ABSENT))
+
+
 def are_numbered_gradients(trace: Trace) -> Flags:
     """Which ops of the backward pass tell autograd's number."""
-    return np.asarray(are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT))
+    return are_numbered(trace, are_calls(trace, is_gradient))
 
 
 def numbers_of_gradients(trace: Trace) -> Integers:
@@ -246,7 +251,7 @@ def _dispatch(trace: Trace, parent: Integers, self_ps: Integers, duration: Integ
     Compiled code runs kernels between its ops, unless these are ops themselves.
     """
     is_product = are_products(trace)
-    is_compiled = are_calls(trace, lambda call: torch_ops.COMPILED.fullmatch(call.name))
+    is_compiled = are_calls(trace, torch_ops.is_compiled)
     kernels_are_ops = are_kinds(trace, lambda call: torch_ops.GENERATED_KERNEL.match(call.name)).any()
     flags = _mostly_dispatch(trace, parent, self_ps, duration, phase) & ~is_product
     flags[is_compiled] = kernels_are_ops

@@ -81,6 +81,11 @@ def describe(call: Call) -> tuple[Work, ...]:
     return (pieces[0]._replace(attributes=_cast(call.types)),) if base == "copy" else pieces
 
 
+def is_compiled(call: Call) -> bool:
+    """Whether an op runs code that torch.compile generated."""
+    return bool(COMPILED.fullmatch(call.name))
+
+
 @lru_cache(maxsize=1 << 14)
 def largest(dims: bytes) -> int:
     """Elements of a call's largest operand; 0 where it has none or the trace has no shapes."""
