@@ -137,7 +137,7 @@ def read_plane(content: Content, span: Span, whole: bool) -> Plane:
             plane.events[key] = entry
         elif number == PLANE_STAT_NAMES:
             key, entry = _entry(content, wire.span(value))
-            plane.stats[key] = _first_text(content, entry, NAME)
+            plane.stats[key] = _name(content, entry)
         elif number == PLANE_STATS:
             plane.own_stats.append(wire.span(value))
     return plane
@@ -170,8 +170,8 @@ def _entry(content: Content, span: Span) -> tuple[int, Span]:
     return key, entry
 
 
-def _first_text(content: Content, span: Span, wanted: int) -> str:
-    return next((wire.text(content, value) for number, value in wire.fields(content, *span) if number == wanted), "")
+def _name(content: Content, span: Span) -> str:
+    return next((wire.text(content, value) for number, value in wire.fields(content, *span) if number == NAME), "")
 
 
 def read_metadata(content: Content, plane: Plane, metadata: int) -> EventMetadata:
