@@ -18,7 +18,7 @@ import numpy as np
 
 from estimator.core.places import NO_BLOCK
 from estimator.core.types import Flags, Integers
-from estimator.profiles.kineto.arguments import Call, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, read_sizes
 from estimator.profiles.kineto.autograd import are_ends
 from estimator.profiles.kineto.nesting import (
     BACK,
@@ -84,7 +84,7 @@ def gradients_of_inputs(blocks: Sequence[Block], trace: Trace, nest: Nesting) ->
     return flags
 
 
-def _sizes(call: Call) -> list[tuple[int, ...]]:
+def _sizes(call: Call) -> list[Sizes]:
     """The sizes of a call's tensors."""
     return [size for size in chain(*read_sizes(call.dims)) if size]
 

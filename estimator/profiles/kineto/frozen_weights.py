@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from estimator.core.types import Flags
-from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, base_name, read_sizes
 from estimator.profiles.kineto.autograd import handed_over
 from estimator.profiles.kineto.checkpoints import LEAST_DIMENSIONS
 from estimator.profiles.kineto.nesting import (
@@ -60,7 +60,7 @@ def gradients_of_lookups(trace: Trace, nest: Nesting, tracked: Flags) -> Flags:
     return are_calls(trace, lambda call: any(size in looked_up for size in handed_over(call)))
 
 
-def _looked_up(call: Call) -> tuple[int, ...]:
+def _looked_up(call: Call) -> Sizes:
     """The size of what an embedding yields, where it alone shows that it is no parameter's; () for other calls."""
     sizes = [*chain(*read_sizes(call.dims)[:2])]
     is_lookup = base_name(call.name) == "embedding" and len(sizes) == 2 and len(sizes[1]) + 1 >= LEAST_DIMENSIONS
@@ -78,7 +78,7 @@ def _lone_products(trace: Trace, nest: Nesting, again: Flags) -> Iterator[tuple[
             yield gradient, row
 
 
-def _matrices(call: Call) -> list[tuple[int, ...]]:
+def _matrices(call: Call) -> list[Sizes]:
     """The sizes of the two factors of a product of matrices; none for other calls."""
     if not (place := WEIGHTS.get(base_name(call.name), 0)):
         return []

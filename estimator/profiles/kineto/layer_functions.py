@@ -10,12 +10,11 @@ import re
 from functools import lru_cache
 from itertools import chain
 
-from estimator.profiles.kineto.arguments import Call, Work, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, Work, read_sizes
 
 LAYER = re.compile(r"_(Linear|GroupedLinear|LayerNormLinear|LayerNormMLP)(Backward)?")
 WEIGHT_FIRST, GRADIENT = "_Linear", "Backward"
 
-Sizes = tuple[int, ...]
 Product = tuple[int, int, int]  # rows, outputs and inputs of a layer
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from estimator.core.types import Flags, Integers
-from estimator.profiles.kineto.arguments import Call, base_name, read_precision, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, base_name, read_precision, read_sizes
 from estimator.profiles.kineto.autograd import are_ends, handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
@@ -19,7 +19,7 @@ from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import Trace
 from estimator.profiles.timeline import step_at
 
-Sizes = Counter[tuple[int, ...]]  # how many tensors there are of each size
+Counts = Counter[Sizes]  # how many tensors there are of each size
 
 
 def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, passes: Sequence[Integers]) -> int | None:
@@ -29,7 +29,7 @@ def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, passes: Sequence[
     reads each gradient. Where it reads most of them, one of a size that it does not read is an input's.
     """
     handed = [handed_over(call) for call in trace.calls]
-    gradients = Sizes()
+    gradients = Counts()
     for ends in passes:
         kinds = trace.ops["kind"][ends[~graph.of_input[ends]]]
         gradients |= Counter(size for kind in kinds for size in handed[kind])
@@ -68,7 +68,7 @@ def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, steps: Steps, pass
     return round(sum(max(count, 0.0) * math.prod(size) for size, count in counts.items()) / passes) or None
 
 
-def _evaluations(frozen: Sizes, taken: Sizes, trained: Sizes) -> float:
+def _evaluations(frozen: Counts, taken: Counts, trained: Counts) -> float:
     """Passes that evaluate the trained model itself, for each that trains it: all its weights take part untracked."""
     return min((frozen[size] / count for size, count in trained.items() if size in taken), default=0.0)
 
@@ -87,25 +87,25 @@ def _often(trace: Trace, chosen: Flags) -> list[tuple[Call, int]]:
     return [(call, count) for call, count in zip(trace.calls, counts, strict=True) if count]
 
 
-def _sizes(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]) -> Sizes:
+def _sizes(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]) -> Counts:
     """How often these ops take weights of each size, whatever the order of its dimensions."""
-    sizes = Sizes()
+    sizes = Counts()
     for call, count in _often(trace, chosen):
         if size := tuple(sorted(weights(call))):
             sizes[size] += count
     return sizes
 
 
-def _weights(call: Call) -> tuple[int, ...]:
+def _weights(call: Call) -> Sizes:
     """The size of the weights that a call takes; () for other calls."""
     name, sizes = base_name(call.name), read_sizes(call.dims)
     return _only(sizes[WEIGHTS[name]]) if name in WEIGHTS and len(sizes) > WEIGHTS[name] else ()
 
 
-def _trained(call: Call) -> tuple[int, ...]:
+def _trained(call: Call) -> Sizes:
     """The size of the parameter that a call hands a gradient to; () for other calls."""
     return _only(handed_over(call))
 
 
-def _only(tensors: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def _only(tensors: Sequence[Sizes]) -> Sizes:
     return tensors[0] if len(tensors) == 1 else ()

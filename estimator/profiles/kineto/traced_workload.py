@@ -35,19 +35,20 @@ def as_traced(
     """
     ends_of_passes = backward_passes(trace, nest, steps)
     passes = max(len(ends_of_passes), steps.count)
+    traced: dict[str, object] = {}
     if workload.parameters is None:
         numbers = trained_numbers(trace, nest, graph, ends_of_passes)
         frozen = frozen_numbers(trace, nest, graph, steps, passes) if numbers else None
-        update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
-        workload = workload.model_copy(update=update)
+        traced |= {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
     if workload.parameter_precision is None:
-        workload = workload.model_copy(update={"parameter_precision": _kept_format(trace, steps, ops)})
+        traced["parameter_precision"] = _kept_format(trace, steps, ops)
     if workload.optimizer is None and (name := _optimizer_name(trace, nest)):
-        workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
+        traced["optimizer"] = Optimizer(name=name)
     if passes > steps.count or _keeps_gradients(trace, nest):
-        workload = workload.model_copy(update={"gradients_in_forward": True})
+        traced["gradients_in_forward"] = True
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
-    return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)
+    workload = with_framework(workload.model_copy(update=traced), PYTORCH)
+    return with_mode(workload, not trains and len(nest.phase) > 0)
 
 
 def _kept_format(trace: Trace, steps: Steps, ops: pd.DataFrame) -> str | None:
