@@ -41,10 +41,11 @@ def matrices(call: Call) -> list[Sizes]:
 
 def _products(name: str, tensors: list[Sizes]) -> list[Product]:
     """The products of a function of these tensors, of which some may be copies of its weights in fp8."""
+    others = [sizes for sizes in tensors[1:] if sizes[-1] == tensors[0][-1]]
     if name == WEIGHT_FIRST:
-        weights, images = tensors[:1], [sizes for sizes in tensors[1:] if sizes[-1] == tensors[0][-1]][-1:]
+        weights, images = tensors[:1], others[-1:]
     else:
-        images, weights = tensors[:1], [sizes for sizes in tensors[1:] if sizes[-1] == tensors[0][-1]][:1]
+        images, weights = tensors[:1], others[:1]
     if not images or not weights or len(weights[0]) != 2:
         return []
     rows, (outputs, depth) = math.prod(images[0][:-1]), weights[0]
