@@ -59,14 +59,16 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
     roles, ambiguous = _roles(work, batch)
     out = _recount(work, _reshape(work, roles, ~stays, batch), workload, batch)
     out = with_batch(out, batch.after / batch.before)
-    stated = work["work_source"] == "reported"
-    changed = _changed(work, out) & ~stated
+    states_work = work["work_source"] == "reported"
+    changed = _changed(work, out) & ~states_work
+    unmodelled = changed & out["bytes"].isna()
+    lacks_dimensions = _lacks_dimensions(work) | (states_work & (work["time_s"] > 0))
     rows = {
         AMBIGUOUS: changed & (ambiguous | _may_be_weights(work, batch)),
-        UNMODELLED: changed & out["bytes"].isna(),
-        UNKNOWN: ~changed & ~stays & (_lacks_dimensions(work) | (stated & (work["time_s"] > 0))),
+        UNMODELLED: unmodelled,
+        UNKNOWN: ~changed & ~stays & lacks_dimensions,
     }
-    growth = numbers(work, "growth") * _growth(work, out).mask(rows[UNMODELLED], batch.after / batch.before)
+    growth = numbers(work, "growth") * _growth(work, out).mask(unmodelled, batch.after / batch.before)
     out["growth"] = growth.where((growth - 1.0).abs() > ROUNDING)
     notes = (note for problem, concerned in rows.items() for note in _notes(work, problem, concerned))
     return Transformed(out, changed=True, notes=(_step_note(batch, int(changed.sum())), *notes))
