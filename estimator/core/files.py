@@ -72,13 +72,18 @@ def missing(path: Path, given_name: str = "", nor_in: Path | None = None) -> Est
         absent = [parent for parent in whole.parents if parent != folder and folder in parent.parents][-1:]
         return EstimatorError(f"{name}: there is no folder {(absent or [whole.parent])[0]}{other}; check the path")
     with suppress(OSError):
-        stem = whole.name.partition(".")[0]
-        entries = {entry.name: entry.name.partition(".")[0] for entry in folder.iterdir()}
-        names = {s: entry for entry, s in sorted(entries.items()) if s == stem or _suffix(entry) == _suffix(whole.name)}
-        near = suggestion(stem, names, names)
+        near = _near_name(folder, whole.name)
         places = f", neither in {folder} nor in {nor_in}" if nor_in else f" in {folder}"
         return EstimatorError(f"{name}: there is no such file{places}{f'.{near}' if near else '; check the path'}")
     return EstimatorError(f"{name}: there is no such file; check the path")
+
+
+def _near_name(folder: Path, name: str) -> str:
+    """A sentence that suggests a file of the folder with a name like this one; empty without any."""
+    stem = name.partition(".")[0]
+    stems = {entry.name: entry.name.partition(".")[0] for entry in folder.iterdir()}
+    files = {each: file for file, each in sorted(stems.items()) if each == stem or _suffix(file) == _suffix(name)}
+    return suggestion(stem, files, files)
 
 
 def _suffix(name: str) -> str:

@@ -16,6 +16,12 @@ def _array(value: object) -> Floats:
     return np.asarray(value, dtype=float)
 
 
+def ratio(numerator: Floats, denominator: Floats, otherwise: float = 1.0) -> Floats:
+    """The quotient; ``otherwise`` where the denominator is 0 or unknown."""
+    out = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), otherwise)
+    return np.asarray(np.divide(numerator, denominator, out=out, where=denominator > 0))
+
+
 def gemm_flop(batch: ArrayLike, m: ArrayLike, n: ArrayLike, k: ArrayLike) -> Floats:
     """FLOP of ``batch`` products C[m,n] += A[m,k]·B[k,n]: 2·batch·m·n·k."""
     return _array(2.0 * np.asarray(batch) * np.asarray(m) * np.asarray(n) * np.asarray(k))

@@ -71,6 +71,16 @@ def among_copies(rows: pd.DataFrame) -> Flags:
     return np.asarray(rows["among"].isin(AMONG_COPIES), dtype=bool)
 
 
+def are_sized(rows: pd.DataFrame, op_class: str) -> pd.Series:
+    """Whether each row is an op of this class all of whose dimensions are known."""
+    return (rows["op_class"] == op_class) & complete(rows, SHAPED_BY[op_class])
+
+
+def share_of_time(rows: pd.DataFrame, chosen: pd.Series) -> float:
+    """The share of the time of all ops that the chosen ones take; 0 where no op takes any."""
+    return float(rows.loc[chosen, "time_s"].sum() / max(rows["time_s"].sum(), np.finfo(float).tiny))
+
+
 def with_attribute(attributes: pd.Series, added: pd.Series) -> pd.Series:
     """The column ``attributes`` with another one of each row behind its own; NA adds none."""
     return attributes.str.cat(added, sep=";").fillna(added).fillna(attributes)

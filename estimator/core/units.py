@@ -51,16 +51,9 @@ def parse(text: object, unit: str) -> float:
     Raises ValueError with the tail of a sentence: found, expected, do; UnitError where the unit is wrong.
     """
     kind, example = KINDS[unit]
-    if isinstance(text, str) and COMMA.match(text):
-        plain = without_thousands(text)
-        instead = f"so write {plain}" if plain != text else f"write {kind} such as '{example}'"
-        raise ValueError(f"is {text!r}; a number has no commas, {instead}")
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         text = repr(text)
-    match = QUANTITY.match(text) if isinstance(text, str) else None
-    if not match:
-        raise ValueError(f"is {text!r}, which is not a quantity; write {kind} such as '{example}'")
-    number, unit_text = match.groups()
+    number, unit_text = _number_and_unit(text, f"write {kind} such as '{example}'")
     if bits := BITS.fullmatch(unit_text):
         prefix, rate = bits[1], "/s" if bits[2] else ""
         choice = f"'{number} {prefix}B{rate}' for bytes or '{number} {prefix}bit{rate}' for bits"
@@ -76,6 +69,17 @@ def parse(text: object, unit: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"is {text!r}, which is beyond any number; write {kind} such as '{example}'")
     return value
+
+
+def _number_and_unit(text: object, instead: str) -> tuple[str, str]:
+    """The two parts of a quantity. Raises ValueError, which says what to write ``instead``."""
+    if isinstance(text, str) and COMMA.match(text):
+        plain = without_thousands(text)
+        raise ValueError(f"is {text!r}; a number has no commas, {f'so write {plain}' if plain != text else instead}")
+    match = QUANTITY.match(text) if isinstance(text, str) else None
+    if not match:
+        raise ValueError(f"is {text!r}, which is not a quantity; {instead}")
+    return match[1], match[2]
 
 
 def without_thousands(text: str) -> str:

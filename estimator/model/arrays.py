@@ -18,8 +18,3 @@ def first_met(conditions: Sequence[Flags], names: Sequence[str], otherwise: str)
 def padded(values: Floats, count: int, missing: float) -> Floats:
     """Extend an array of the first ops to ``count`` ops with a ``missing`` value."""
     return np.concatenate([values, np.full(count - len(values), missing)])
-
-
-def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """The quotient; 1 where the denominator is 0 or unknown."""
-    return np.divide(numerator, denominator, out=np.ones_like(denominator), where=denominator > 0)

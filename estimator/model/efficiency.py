@@ -13,10 +13,9 @@ from estimator.model.hardware import hardware_of
 
 def source_efficiency(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
     """Efficiency = roofline time / measured time on the source; NaN where its specifications are unknown."""
-    unknown = np.full(len(work), np.nan)
     if source is None or source.specifications == "unknown":
-        return unknown
+        return np.full(len(work), np.nan)
     hardware = hardware_of(source, work["op_class"], work["precision"])
     flop, bytes_, time = (numbers(work, name) for name in ("flop", "bytes", "time_s"))
     ideal = physics.ideal_time(flop, bytes_, hardware.peak, hardware.bandwidth)
-    return np.asarray(np.divide(ideal, time, out=unknown, where=time > 0))
+    return physics.ratio(ideal, time, np.nan)

@@ -153,7 +153,7 @@ def typical_share(tiling: Tiling) -> float:
 def compute_share(compute: Floats, memory: Floats) -> Floats:
     """How far compute binds overlapping work, 0 … 1: d ln t / d ln C of :func:`overlapped`; NaN where there is none."""
     both = compute**3 + memory**3
-    return np.divide(compute**3, both, out=np.full_like(both, np.nan), where=both > 0)
+    return physics.ratio(compute**3, both, np.nan)
 
 
 def overlapped(compute: ArrayLike, memory: ArrayLike) -> Floats:

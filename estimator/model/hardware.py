@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,26 +50,30 @@ class Hardware:
 
 def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -> Hardware:
     """The numbers of a device for each op. An unknown peak of memory-bound work is infinite."""
-    kind_of_row, kinds = pd.factorize(op_class.str.cat(precision, sep=" "))
-    names, peaks = (
-        zip(*(peak_of_op(device, *kind.split(" ")) for kind in kinds), strict=True) if len(kinds) else ((), ())
-    )
-    peak = np.array([number(rate) for rate in peaks])[kind_of_row]
-    numbers = (device.memory_bandwidth, device.compute_units, device.last_level_cache, device.power_limit)
-    bandwidth, units, cache, power = (np.full(len(kind_of_row), number(value)) for value in numbers)
+    kind_of_row, texts = pd.factorize(op_class.str.cat(precision, sep=" "))
+    kinds = [text.split(" ") for text in texts]
+    paths = [peak_of_op(device, *kind) for kind in kinds]
+
+    def by_kind(values: Iterable[float]) -> Floats:
+        return np.asarray(np.array([*values], dtype=float)[kind_of_row])
+
+    def of_device(value: float) -> Floats:
+        return np.full(len(kind_of_row), value, dtype=float)
+
+    peak, lanes = by_kind(number(rate) for _, rate in paths), filled_lanes(device)
     return Hardware(
         peak=np.where(np.isnan(peak) & op_class.isin(STREAMING).to_numpy(dtype=bool), np.inf, peak),
-        tensor=np.array([name.endswith(".tensor") for name in names], dtype=bool)[kind_of_row],
-        factor_bytes=np.array([FACTOR_BYTES.get(kind.partition(" ")[2], np.nan) for kind in kinds])[kind_of_row],
-        bandwidth=bandwidth,
-        units=units,
-        cache=cache,
-        power=power,
-        year=np.full(len(kind_of_row), float(device.year or TYPICAL_YEAR)),
-        measured_peak=np.array([is_measured(rate) for rate in peaks], dtype=bool)[kind_of_row],
-        measured_bandwidth=np.full(len(kind_of_row), is_measured(device.memory_bandwidth)),
-        filled=np.array([filled_lanes(device) if name.endswith("fp32.vector") else 1.0 for name in names])[kind_of_row],
-        unit_rate=np.full(len(kind_of_row), unit_rate(device) if device.is_gpu else np.nan),
+        tensor=by_kind(name.endswith(".tensor") for name, _ in paths) > 0,
+        factor_bytes=by_kind(FACTOR_BYTES.get(precision, np.nan) for _, precision in kinds),
+        bandwidth=of_device(number(device.memory_bandwidth)),
+        units=of_device(number(device.compute_units)),
+        cache=of_device(number(device.last_level_cache)),
+        power=of_device(number(device.power_limit)),
+        year=of_device(device.year or TYPICAL_YEAR),
+        measured_peak=by_kind(is_measured(rate) for _, rate in paths) > 0,
+        measured_bandwidth=of_device(is_measured(device.memory_bandwidth)) > 0,
+        filled=by_kind(lanes if name.endswith("fp32.vector") else 1.0 for name, _ in paths),
+        unit_rate=of_device(unit_rate(device) if device.is_gpu else np.nan),
     )
 
 

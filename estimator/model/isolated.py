@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.interval import log_spread
+from estimator.core.physics import ratio
 from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, MeasuredDevice, Names, itemsizes
 from estimator.model.arrays import first_met
 from estimator.model.calibration import AXES, NO_RESIDUALS, Correction, Residuals, estimate_correction
@@ -215,7 +216,7 @@ def _estimate(inputs: KernelInputs, evidence: _Evidence, isolated: bool) -> Kern
     correction = estimate_correction(evidence.residuals, features, hyperparameters, evidence.weight)
     time_s = busy.time_s * np.exp(correction.mean)
     time_s = time_s if isolated else np.maximum(time_s, busy.lower_bound_s)
-    factor = np.divide(time_s, busy.time_s, out=np.ones_like(time_s), where=busy.time_s > 0)
+    factor = ratio(time_s, busy.time_s)
     in_cache = isolated & (time_s < busy.lower_bound_s)  # memory does not bound ops in the cache
     return KernelEstimate(
         model=np.full(len(calls), name, dtype=object),

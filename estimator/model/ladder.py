@@ -118,29 +118,42 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     measured_interval = np.array([profiled_s] * 3) if target.same_setting else measured
     excess = np.zeros(len(work)) if target.same_setting else _excess(work, source)
     rung = _rungs(work, measured_interval[1], step.kernels, is_believed(excess))
-    is_modelled = rung == "modelled"
+    is_modelled, is_proportional, is_unchanged = (rung == name for name in ("modelled", "proportional", "unchanged"))
     time_s = np.where(is_modelled, modelled_times(step.kernels, target.device), measured_interval[1])
-    growth = numbers(work, "growth")
-    is_other = source.as_large is not None and bool((rung == "proportional").any())
-    as_large_s = _times_as_large(source.as_large, source, target, cache) if is_other else time_s
-    as_large_s = np.where(np.isnan(time_s[: len(as_large_s)]), np.nan, as_large_s)
-    ratio, stream = _ratio_of_times(work, source, target, as_large_s)
-    launches_s = calls_of(work) * launch_latency(target.device, shipped())
-    proportional_s = _with_more_work(ratio * profiled_s, launches_s, growth)
-    grown_s = growth * profiled_s
-    is_own_time = np.isin(rung, ["proportional", "unchanged"]) | target.same_setting
+    as_large_s = _times_of_profile(time_s, source, target, cache) if is_proportional.any() else time_s
+    proportional_s, stream = _proportional_times(work, source, target, as_large_s)
+    grown_s = numbers(work, "growth") * profiled_s
+    is_own_time = is_proportional | is_unchanged | target.same_setting
     return OpTimes(
         step.kernels,
         rung,
-        interval_s=np.select(
-            [rung == "proportional", rung == "unchanged"], [proportional_s, grown_s], measured_interval
-        ),
-        stream=np.where(rung == "proportional", stream, "measurements"),
+        interval_s=np.select([is_proportional, is_unchanged], [proportional_s, grown_s], measured_interval),
+        stream=np.where(is_proportional, stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
         waits_s=is_modelled * _waits(work, source, target, np.where(is_modelled, step.kernels.time_s, time_s)),
         excess=excess,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
+
+
+def _proportional_times(
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, as_large_s: Floats
+) -> tuple[Floats, Names]:
+    """Low end, mid and high end (3 × ops) of source time × ratio of target to source [s], and their streams.
+
+    ``as_large_s``: as :func:`_ratio_of_times` takes them.
+    """
+    ratio, stream = _ratio_of_times(work, source, target, as_large_s)
+    launches_s = calls_of(work) * launch_latency(target.device, shipped())
+    return _with_more_work(ratio * work["time_s"].to_numpy(dtype=float), launches_s, numbers(work, "growth")), stream
+
+
+def _times_of_profile(time_s: Floats, source: SourceRun, target: TargetDevice, cache: str) -> Floats:
+    """Times of the profile's ops on the target at its own batch [s]; NaN for those without one at the target's."""
+    if source.as_large is None:
+        return time_s
+    as_large_s = _times_as_large(source.as_large, source, target, cache)
+    return np.where(np.isnan(time_s[: len(as_large_s)]), np.nan, as_large_s)
 
 
 def _times_as_large(work: pd.DataFrame, source: SourceRun, target: TargetDevice, cache: str) -> Floats:

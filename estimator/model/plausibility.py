@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.notes import Note
+from estimator.core.physics import ratio
 from estimator.core.schema import MATRIX, numbers, on_processor
 from estimator.core.types import DeviceSpec, Flags, Floats
 from estimator.core.units import percent
@@ -42,7 +43,7 @@ def excess(work: pd.DataFrame, source: DeviceSpec | None) -> Floats:
         return np.zeros(len(work))
     time_s = numbers(work, "time_s") + RESOLUTION_S * calls_of(work)
     least_s = np.fmax(_least_compute_time(work, source), _least_memory_time(work, source))
-    share = np.divide(least_s, time_s, out=np.zeros(len(work)), where=time_s > 0)
+    share = ratio(least_s, time_s, 0.0)
     return np.where(_ran_on(source, work), np.nan_to_num(share), 0.0)
 
 

@@ -20,14 +20,10 @@ def sampler(
     work: pd.DataFrame, times: OpTimes, target: DeviceSpec, plan: RunPlan
 ) -> Callable[[slice], tuple[Floats, Floats]]:
     """A function that samples the time of some ops (1 + draws × ops) [s], and its part of launches and starts."""
-    busy = _busy_sampler(work, times.kernels, target, plan)
+    busy, given = _busy_sampler(work, times.kernels, target, plan), _Given(times, target, plan)
     launches, latency = times.launches, uncertainty.latency(target, plan)
-    low, mid, high = times.interval_s
-    is_given = times.rung != "modelled"
-    start_share = np.where(is_given, 0.0, times.kernels.start_share)
-    waits_s, waiting = times.waits_s, times.waits_s[0] > 0
-    is_uncertain, varies = is_given & (high > low), times.run_std > 0
-    run_samples = uncertainty.source_run(plan)[:, None]
+    start_share = np.where(given.is_given, 0.0, times.kernels.start_share)
+    varies, run_samples = times.run_std > 0, uncertainty.source_run(plan)[:, None]
 
     def samples(ops: slice) -> tuple[Floats, Floats]:
         time, launch = busy(ops), launches[ops] * latency
@@ -35,14 +31,8 @@ def sampler(
         begun = start_share[ops][starts] * time[:, starts]
         time += launch
         launch[:, starts] += begun
-        time[:, is_given[ops]] = mid[ops][is_given[ops]]
-        for stream in np.unique(times.stream[ops][is_uncertain[ops]]):
-            drawn = is_uncertain[ops] & (times.stream[ops] == stream)
-            ends = low[ops][drawn], mid[ops][drawn], high[ops][drawn]
-            time[:, drawn] = draw(f"{target.name}.{stream}", *ends, plan.draws, plan.seed)
-        if waiting[ops].any():
-            least, usual, most = waits_s[:, ops][:, waiting[ops]]
-            time[:, waiting[ops]] += draw(f"{target.name}.waits", least, usual, most, plan.draws, plan.seed)
+        given.put_times(time, ops)
+        given.add_waits(time, ops)
         varying = varies[ops]
         if varying.any():
             factor = np.exp(run_samples * times.run_std[ops][varying])
@@ -51,6 +41,35 @@ def sampler(
         return time, launch
 
     return samples
+
+
+class _Given:
+    """What is known of ops' times as intervals: those of ops that are not modelled, and waits for other ranks."""
+
+    def __init__(self, times: OpTimes, target: DeviceSpec, plan: RunPlan) -> None:
+        self.times, self.target, self.plan = times, target, plan
+        low, _, high = times.interval_s
+        self.is_given = times.rung != "modelled"
+        self.is_uncertain = self.is_given & (high > low)
+
+    def put_times(self, time: Floats, ops: slice) -> None:
+        """Replace the samples of the ops that are not modelled; those of one stream are drawn together."""
+        mid, is_given, is_uncertain = self.times.interval_s[1, ops], self.is_given[ops], self.is_uncertain[ops]
+        time[:, is_given] = mid[is_given]
+        for stream in np.unique(self.times.stream[ops][is_uncertain]):
+            drawn = is_uncertain & (self.times.stream[ops] == stream)
+            time[:, drawn] = self._draw(stream, self.times.interval_s[:, ops][:, drawn])
+
+    def add_waits(self, time: Floats, ops: slice) -> None:
+        """Add what modelled messages wait for other ranks."""
+        waits_s = self.times.waits_s[:, ops]
+        waits = waits_s[0] > 0
+        if waits.any():
+            time[:, waits] += self._draw("waits", waits_s[:, waits])
+
+    def _draw(self, stream: str, interval: Floats) -> Floats:
+        low, mid, high = interval
+        return draw(f"{self.target.name}.{stream}", low, mid, high, self.plan.draws, self.plan.seed)
 
 
 def _busy_sampler(

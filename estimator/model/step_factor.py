@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.interval import Z
+from estimator.core.physics import ratio
 from estimator.core.schema import MATRIX
 from estimator.core.types import DeviceSpec, Flags, Floats
-from estimator.model.arrays import padded, ratio
+from estimator.model.arrays import padded
 from estimator.model.coefficients import shipped
 from estimator.model.isolated import DeviceOps, KernelEstimate, isolated_time
 from estimator.model.kernels.kernel_model import calls_of, launch_latency

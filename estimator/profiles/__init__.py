@@ -155,6 +155,18 @@ def _recognise(dump: Dump) -> str | None:
     return next((name for name in READERS if _load_reader(name).recognises(dump.head)), None)
 
 
+def _unread(dump: Dump) -> EstimatorError:
+    """The error for a file that no reader knows, which says what else it is."""
+    from estimator.profiles import no_profiles  # only for what no reader knows: start-up
+
+    if not dump.head:
+        return EstimatorError(f"{dump}: the file is empty; expected a profiler dump, so capture it again")
+    if reason := no_profiles.reason(dump.head) or _load_reader("op_table").reason(dump.head):
+        return EstimatorError(f"{dump}: {reason}")
+    formats = ", ".join(_load_reader(name).FORMAT for name in READERS)
+    return EstimatorError(f"{dump}: no reader knows this dump; expected one of: {formats}")
+
+
 def _select_reader(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]]:
     """The dumps of one format, their reader, and warnings about files that are no dumps.
 
@@ -162,14 +174,7 @@ def _select_reader(dumps: list[Dump]) -> tuple[list[Dump], ModuleType, list[str]
     """
     names = {dump: _recognise(dump) for dump in dumps}
     if not any(names.values()):
-        if not dumps[0].head:
-            raise EstimatorError(f"{dumps[0]}: the file is empty; expected a profiler dump, so capture it again")
-        from estimator.profiles import no_profiles  # only for what no reader knows: start-up
-
-        if reason := no_profiles.reason(dumps[0].head) or _load_reader("op_table").reason(dumps[0].head):
-            raise EstimatorError(f"{dumps[0]}: {reason}")
-        formats = ", ".join(_load_reader(name).FORMAT for name in READERS)
-        raise EstimatorError(f"{dumps[0]}: no reader knows this dump; expected one of: {formats}")
+        raise _unread(dumps[0])
     first = min((name for name in names.values() if name), key=READERS.index)
     reader, own = _load_reader(first), [dump for dump, name in names.items() if name == first]
     companions = getattr(reader, "COMPANIONS", ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from operator import attrgetter
 from typing import Any, Literal
@@ -85,6 +85,18 @@ def scan(dump: Dump, event: type, metadata: dict[str, Any]) -> Iterator[list[Any
     pairs.finish()
 
 
+def timed_events(batches: Iterable[list[Any]], where: str) -> Iterator[tuple[list[Any], int]]:
+    """Yield the X events of each batch that has any, and the first one's whole microsecond [µs], as origin of times.
+
+    Picoseconds since the epoch do not fit into 64 bits.
+    """
+    origin_us = None
+    for batch in batches:
+        if timed := [event for event in batch if event.ph == "X"]:
+            origin_us = _microseconds(timed[0], "ts", where) // 10**6 if origin_us is None else origin_us
+            yield timed, origin_us
+
+
 def picoseconds(events: Sequence[Any], field: Literal["ts", "dur"], where: str, origin_us: int = 0) -> Integers:
     """The times of events, exact to the picosecond [ps]; ``ts`` counts from the origin.
 
@@ -117,11 +129,6 @@ def refuse_overflow(durations: Integers, where: str) -> None:
             f"{where}: its ops last {total / 1e12:.3g} s in all; expected less than {MOST_PS / 1e12:.3g} s, "
             "so export it again"
         )
-
-
-def first_microsecond(events: Sequence[Any], where: str) -> int:
-    """The whole microsecond of the first event [µs], as origin: picoseconds since the epoch do not fit into 64 bits."""
-    return _microseconds(events[0], "ts", where) // 10**6
 
 
 def _parse_together(text: bytes, origin_us: int) -> Integers | None:

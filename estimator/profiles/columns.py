@@ -41,6 +41,15 @@ class Columns:
     def __len__(self) -> int:
         return len(self[next(iter(self.parts))])
 
+    @property
+    def end(self) -> Integers:
+        """When each event ended."""
+        return self["start"] + self["duration"]
+
+    def windows(self) -> Integers:
+        """Start and end of each event, in the order of time."""
+        return np.stack([self["start"], self.end], axis=1)[np.argsort(self["start"], kind="stable")]
+
     def take(self, rows: Flags | Integers | slice) -> Columns:
         """Columns of these rows alone."""
         taken = Columns(*self.parts)

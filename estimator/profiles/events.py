@@ -38,6 +38,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.kind)
 
+    @property
+    def end(self) -> Integers:
+        """When each event ended [ps]."""
+        return self.start + self.duration
+
     def take(self, rows: Flags | Integers | slice) -> Batch:
         """The events of these rows."""
         return Batch(self.kind[rows], self.start[rows], self.duration[rows])
@@ -186,7 +191,7 @@ class _Nest:
         return released, self._busy(released)
 
     def _busy(self, batch: Batch) -> Pieces:
-        end = batch.start + batch.duration
+        end = batch.end
         reached = np.maximum.accumulate(np.concatenate([[self.reached], end]))
         self.reached, before = int(reached[-1]), reached[:-1]
         extends = end > before
@@ -195,7 +200,7 @@ class _Nest:
     def _nest(self, batch: Batch) -> None:
         events = join(self.open, batch)
         inside = np.concatenate([self.inside, np.zeros(len(batch), dtype=np.int64)])
-        end = events.start + events.duration
+        end = events.end
         if len(events) > 1 and (events.start[1:] < end[:-1]).any():
             child, parent = parents(events.start, end)
             if (end[child] > end[parent]).any():
@@ -216,7 +221,7 @@ class _Flat(_Nest):
         self.result.add(batch.kind, batch.start, batch.duration)
 
     def _busy(self, batch: Batch) -> Pieces:
-        return batch.start, batch.start + batch.duration
+        return batch.start, batch.end
 
 
 def parents(start: Integers, end: Integers) -> tuple[Integers, Integers]:
@@ -262,7 +267,7 @@ class _Union:
         if not batches:
             return
         start = np.concatenate([batch.start for batch in batches])
-        end = start + np.concatenate([batch.duration for batch in batches])
+        end = np.concatenate([batch.end for batch in batches])
         if len(batches) > 1:
             order = np.argsort(start, kind="stable")
             start, end = start[order], end[order]

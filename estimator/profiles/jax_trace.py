@@ -94,9 +94,15 @@ class _Trace:
     def device_steps(self) -> Integers:
         """Start and end of each step, in the order of time, of the first accelerator that marks some."""
         lanes = [lane for lane in self.named_lanes(STEPS_LINE) if lane in self.device_lanes()]
-        marks = self.timed.take(self.timed["lane"] == min(lanes, default=-1))
-        windows = np.stack([marks["start"], marks["start"] + marks["duration"]], axis=1)
-        return windows[np.argsort(windows[:, 0], kind="stable")]
+        return self.timed.take(self.timed["lane"] == min(lanes, default=-1)).windows()
+
+    def with_names_kept(self, batches: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """Yield the batches; keep the names that they give processes and threads, and the number of their events."""
+        for batch in batches:
+            self.count += len(batch)
+            named = [e for e in batch if e.ph == "M" and e.name in ("process_name", "thread_name") and e.args.name]
+            self.names |= {(e.pid, e.tid if e.name == "thread_name" else None): str(e.args.name) for e in named}
+            yield batch
 
     def keep(self, batch: list[Any], origin: int) -> None:
         """Put the X events of one batch into the columns; times count from the origin [µs]."""
@@ -115,15 +121,10 @@ class _Trace:
 
 
 def _scan(dump: Dump) -> _Trace:
-    trace, event, origin = _Trace(str(dump)), _event_type(), None
-    for batch in chrome_trace.scan(dump, event, {}):
-        trace.count += len(batch)
-        timed = [e for e in batch if e.ph == "X"]
-        if timed:
-            origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
-            trace.keep(timed, origin)
-        named = [e for e in batch if e.ph == "M" and e.name in ("process_name", "thread_name") and e.args.name]
-        trace.names |= {(e.pid, e.tid if e.name == "thread_name" else None): str(e.args.name) for e in named}
+    trace = _Trace(str(dump))
+    batches = trace.with_names_kept(chrome_trace.scan(dump, _event_type(), {}))
+    for timed, origin in chrome_trace.timed_events(batches, trace.where):
+        trace.keep(timed, origin)
     _record_runs(trace)
     return trace
 
@@ -137,7 +138,7 @@ def _record_runs(trace: _Trace) -> None:
         "module": module,
         "run": timed["run"],
         "start": timed["start"],
-        "end": timed["start"] + timed["duration"],
+        "end": timed.end,
     }
     runs = pd.DataFrame(columns)[in_run].groupby(["module", "run"]).agg({"start": "min", "end": "max"})
     for (module_number, run), start, end in runs.itertuples():
@@ -186,7 +187,7 @@ def _steps(trace: _Trace, ops: Columns) -> _Steps:
     """The steps that an accelerator marks on a line of its own, else those that the host marks, else runs of a program,
     else the whole trace.
     """
-    start, end = ops["start"], ops["start"] + ops["duration"]
+    start, end = ops["start"], ops.end
     own, windows = trace.device_steps(), trace.steps.find()
     if len(own):
         return _Steps(own, (start >= own[0, 0]) & (start < own[-1, 1]), pitch_ps=pitch_ps(own))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from estimator.profiles.dump import decode_head
+from estimator.profiles.tfprof.text import TABLE_OF_AVERAGES
 
 EXECUTION_TRACE = (
     "this is an execution trace of PyTorch, a graph of ops without times; expected a profile, so record a Kineto trace "
@@ -49,7 +50,7 @@ KINDS = (  # what the beginning of the file holds, and what it is
         f"this is a table of rocprof, {ROCPROF}",
     ),
     (re.compile(rb"(?i)rocprof(v\d|iler)"), f"this is a file of rocprof, {ROCPROF}"),
-    (re.compile(rb"(?m)^\s*Name .*Self CPU.*# of Calls"), AVERAGES),
+    (TABLE_OF_AVERAGES, AVERAGES),
     (re.compile(rb'^\s*\{\s*"(segments|device_traces|external_annotations)"\s*:'), MEMORY),
     (re.compile(rb'^\s*[\[{].{0,4000}?"(%b)"\s*:' % PAGE_KEYS, re.DOTALL), PAGE),
     (re.compile(rb"(?m)^(units_of_work|figure_of_merit):"), OWN.format("a study", "'estimator fom' or 'report'")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from estimator.core.physics import ratio
 from estimator.core.types import Floats, Integers
 from estimator.profiles.columns import NONE
 
@@ -46,7 +47,7 @@ class Sharing:
         if len(self.end):
             self._count_ended(*self._advance(int(self.end.max())))
         whole, shared = np.pad(self.times, ((0, 0), (0, max(kinds - self.times.shape[1], 0))))[:, :kinds]
-        return np.asarray(np.divide(shared, whole, out=np.ones(kinds), where=whole > 0))
+        return ratio(shared, whole)
 
     def _advance(self, until: int) -> tuple[Integers, Floats]:
         """The times up to ``until`` at which the number of busy lanes changes, and ``passed`` at each."""
@@ -57,7 +58,7 @@ class Sharing:
         change = np.repeat([0, 1, -1, 0], [1, len(opened), len(closed), 1])
         order = np.argsort(times, kind="stable")
         times, busy = times[order], self.busy + np.cumsum(change[order])
-        shared_ps = np.divide(np.diff(times), busy[:-1], out=np.zeros(len(times) - 1), where=busy[:-1] > 0)
+        shared_ps = ratio(np.diff(times), busy[:-1], 0.0)
         passed = self.passed + np.concatenate([[0.0], np.cumsum(shared_ps)])
         self.now, self.passed, self.busy = until, float(passed[-1]), int(busy[-1])
         return times, passed

@@ -53,11 +53,8 @@ def breakdown(estimates: Mapping[str, Estimate]) -> Figure:
             axes.barh(list(estimates), width, left=left, color=colour, label=part.replace("_", " "), height=0.62)
             left += width
     _whiskers(axes, list(estimates), [vars(summarise(1e3 * each.step.total)) for each in estimates.values()])
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)  # dollars in a machine's name are plain text
-    axes.invert_yaxis()
+    _list_bars(axes)
     axes.set_xlabel("one step per device [ms]")
-    axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper left", ncols=len(PART_COLOURS), frameon=False, fontsize="small")
     return figure
 
@@ -156,15 +153,20 @@ def merit(document: Mapping[str, Any]) -> Figure:
     axes = figure.add_subplot()
     axes.barh(list(foms), [fom["mid"] for fom in foms.values()], color=PART_COLOURS["compute"], height=0.62)
     _whiskers(axes, list(foms), list(foms.values()))
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)
+    _list_bars(axes)
     if document["threshold"] is not None:
         axes.axvline(document["threshold"], color="#222222", linewidth=0.8, linestyle="--", label="threshold")
         figure.legend(loc="outside upper left", frameon=False, fontsize="small")
-    axes.invert_yaxis()
     axes.set_xlabel(f"figure of merit over {document['baseline']}, {document['level']} level", parse_math=False)
-    axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def _list_bars(axes: Axes) -> None:
+    """List the bars from the top down, with their names as plain text, in which dollars are no formula."""
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.invert_yaxis()
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _ends(intervals: Sequence[Mapping[str, float | None]]) -> list[Floats]:

@@ -14,16 +14,18 @@ def step_energy(device_power_w: Floats, step_s: Floats) -> Floats:
     return device_power_w * step_s
 
 
-def device_energy(device_power_w: Floats, idle_power_w: Floats, time_per_unit_s: Floats, load_s: Floats) -> Floats:
-    """Energy that the device takes for a unit [J]: mean power × time of its steps, and idle power while it loads."""
-    return device_power_w * (time_per_unit_s - load_s) + idle_power_w * load_s
-
-
-def extrapolated_device_energy(
-    device_power_w: Floats, idle_power_w: Floats, time_per_unit_s: Floats, load_s: Floats, efficiency: Floats
+def device_energy(
+    device_power_w: Floats,
+    idle_power_w: Floats,
+    time_per_unit_s: Floats,
+    load_s: Floats,
+    efficiency: Floats | float = 1.0,
 ) -> Floats:
-    """The same with the efficiency of the extrapolation: on the whole machine a unit takes longer [J]."""
-    return device_energy(device_power_w, idle_power_w, time_per_unit_s, load_s) / efficiency
+    """Energy that the device takes for a unit [J]: mean power × time of its steps, and idle power while it loads.
+
+    ``efficiency``: of the extrapolation, as a unit takes longer on the whole machine.
+    """
+    return (device_power_w * (time_per_unit_s - load_s) + idle_power_w * load_s) / efficiency
 
 
 def overhead_energy(node_overhead_w: Floats, runs_per_day_per_node: Floats) -> Floats:
@@ -71,13 +73,11 @@ def price_by_node(usd_per_node_hour: Floats, runs_per_day_per_node: Floats) -> F
     return usd_per_node_hour * DAY_S / HOUR_S / runs_per_day_per_node
 
 
-def price_by_device(usd_per_device_hour: Floats, time_per_unit_s: Floats, devices_per_worker: Floats) -> Floats:
-    """What a unit costs [USD] on a worker of so many devices, at a price of a device."""
-    return usd_per_device_hour * time_per_unit_s / HOUR_S * devices_per_worker
-
-
-def extrapolated_price_by_device(
-    usd_per_device_hour: Floats, time_per_unit_s: Floats, devices_per_worker: Floats, efficiency: Floats
+def price_by_device(
+    usd_per_device_hour: Floats, time_per_unit_s: Floats, devices_per_worker: Floats, efficiency: Floats | float = 1.0
 ) -> Floats:
-    """The same with the efficiency of the extrapolation: on the whole machine a unit takes longer [USD]."""
-    return price_by_device(usd_per_device_hour, time_per_unit_s, devices_per_worker) / efficiency
+    """What a unit costs [USD] on a worker of so many devices, at a price of a device.
+
+    ``efficiency``: of the extrapolation, as a unit takes longer on the whole machine.
+    """
+    return usd_per_device_hour * time_per_unit_s / HOUR_S * devices_per_worker / efficiency

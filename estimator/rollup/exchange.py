@@ -78,20 +78,16 @@ def with_messages(timeline: StepTimeline, messages: pd.DataFrame) -> StepTimelin
     sent, ops = len(messages), len(timeline.op_s)
     ready = _event_of(messages["ready"], last)
     needed = _event_of(messages["needed"], first)
-    starts_s = events["start_s"].to_numpy(dtype=float)
     lane = np.where(among_copies(messages), LINKS, PARTS)
     waits = _waits(events, devices, needed, lane)
     # only the order counts: behind the op that makes it ready, before the instant that waits for it
     latest_s = np.select([needed == event for event, _ in waits], [wait["start_s"] for wait in waits.values()], np.inf)
-    start_s = np.minimum(np.where(ready >= 0, starts_s[ready], 0.0), latest_s)
-    own = {"op": ops + np.arange(sent), "lane": lane, "start_s": start_s, "duration_s": INSTANT_S}
+    ready_s = np.where(ready >= 0, events["start_s"].to_numpy(dtype=float)[ready], 0.0)
     after = pd.array(ready, dtype="Int64")
     after[ready < 0] = pd.NA
-    whole = events_of(events, {**own, "after": after}, *waits.values())
-    return StepTimeline(
-        whole, timeline.host_step_s, np.append(timeline.op_s, np.full(sent, INSTANT_S)), timeline.launches,
-        timeline.scale,
-    )  # fmt: skip
+    own = {"op": ops + np.arange(sent), "lane": lane, "start_s": np.minimum(ready_s, latest_s), "after": after}
+    whole = events_of(events, {**own, "duration_s": INSTANT_S}, *waits.values())
+    return replace(timeline, events=whole, op_s=np.append(timeline.op_s, np.full(sent, INSTANT_S)))
 
 
 def _places(devices: pd.DataFrame, ops: int) -> tuple[Integers, Integers]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.core.interval import draw
+from estimator.core.physics import ratio
 from estimator.core.types import Floats, Integers, Names, RunPlan
 
 # a of the 24 shipped profiles, whose ops tell (:func:`exponent`): 5 %, evenly, and 95 %; their median is 0.93
@@ -53,5 +54,5 @@ def _factors(times_s: Floats, buckets: Integers, ends: Floats, exponents: Floats
     sent_s = np.hstack([np.zeros((len(times_s), 1)), np.cumsum(of_bucket, axis=1)])
     made = edges ** exponents[:, None]
     by_then_s = np.array([np.interp(share, edges, each) for share, each in zip(made, sent_s, strict=True)])
-    factor = np.divide(np.diff(by_then_s, axis=1), of_bucket, out=np.ones_like(of_bucket), where=of_bucket > 0)
+    factor = ratio(np.diff(by_then_s, axis=1), of_bucket)
     return np.asarray(factor[:, buckets])

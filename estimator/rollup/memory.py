@@ -124,19 +124,17 @@ def memory_use(
         convolves: whether the step has convolutions, whose libraries take memory of an accelerator too.
     """
     convolves = convolves and not (device and device.is_processor)
-    kept = [(batch, with_passes(tensors, share.kept_passes)) for batch, tensors in at_batches]
-    whole = [(batch, with_rules(tensors, variables, workload)) for batch, tensors in kept]
-    shares = [(batch, divide(tensors, variables, share.divisors)) for batch, tensors in whole]
-    batch, (tensors, own) = shares[0]
+    own = own_variables(variables, share.divisors)
+    tensors_at = [(batch, own_tensors(tensors, variables, workload, share)) for batch, tensors in at_batches]
+    batch, tensors = tensors_at[0]
     exchanged = buckets(variables, workload, share, plan)
     parts = parts_of(tensors, own, exchanged, workload, device, plan, convolves=convolves)
     capacity = device.memory_capacity.value if device and device.memory_capacity else None
     largest = None
-    if capacity is not None and len(shares) == 2 and tensors.evidence != "none":
-        factor = allocator(workload, convolves).mid
+    if capacity is not None and len(tensors_at) == 2 and tensors.evidence != "none":
         left = capacity - float(parts["reserve"][0])
         fixed = own.parameters + own.frozen + own.optimizer + float(exchanged[0])
-        largest = largest_batch([(b, t) for b, (t, _) in shares], fixed, factor, left)
+        largest = largest_batch(tensors_at, fixed, allocator(workload, convolves).mid, left)
     notes = (*variables.notes, *_notes(tensors, device))
     return MemoryUse(parts, capacity, batch or None, largest, workload.mode, notes)
 
@@ -161,21 +159,24 @@ ACTIVATIONS = {  # by evidence
 }
 
 
-def divide(tensors: StepTensors, variables: Variables, divisors: Mapping[str, float]) -> tuple[StepTensors, Variables]:
-    """One device's share of tensors and variables, where a parallel training divides each part by its number.
+def own_tensors(tensors: StepTensors, variables: Variables, workload: Workload, share: DeviceShare) -> StepTensors:
+    """One device's share of the tensors of a step, where a parallel training divides each part by its number."""
+    whole = with_rules(with_passes(tensors, share.kept_passes), variables, workload)
+    return replace(whole, gradients=whole.gradients / share.divisors.get("gradients", 1.0))
+
+
+def own_variables(variables: Variables, divisors: Mapping[str, float]) -> Variables:
+    """One device's share of the variables, where a parallel training divides each part by its number.
 
     Gradients that are kept, as they were not sent, are a state more (Lin et al., Deep Gradient Compression, 2018).
     """
-    part = {name: divisors.get(name, 1.0) for name in MEMORY_PARTS}
     kept = variables.gradients / divisors[KEPT_GRADIENTS] if KEPT_GRADIENTS in divisors else 0.0
-    return (
-        replace(tensors, gradients=tensors.gradients / part["gradients"]),
-        replace(
-            variables,
-            parameters=variables.parameters / part["parameters"],
-            optimizer=variables.optimizer / part["optimizer"] + kept,
-            frozen=variables.frozen / part["parameters"],
-        ),
+    of_parameters = divisors.get("parameters", 1.0)
+    return replace(
+        variables,
+        parameters=variables.parameters / of_parameters,
+        optimizer=variables.optimizer / divisors.get("optimizer", 1.0) + kept,
+        frozen=variables.frozen / of_parameters,
     )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from estimator.core.interval import draw, draw_sourced, standard
 from estimator.core.notes import Note
+from estimator.core.physics import ratio
 from estimator.core.schema import HOST_CLASSES
 from estimator.core.types import DeviceSpec, Floats, PowerCoefficients, Prediction, RunPlan, Sourced, SystemSpec
 from estimator.rollup.step import ReplayedStep
@@ -111,7 +112,7 @@ def step_power(
     limit_w, step_s = limit.value, replayed.step.total
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     op_s = prediction.samples[0]
-    of_peak, of_bandwidth = (np.divide(each, op_s, out=np.zeros_like(op_s), where=op_s > 0) for each in peak_times_s)
+    of_peak, of_bandwidth = (ratio(each, op_s, 0.0) for each in peak_times_s)
     beyond_s = float(on_device @ (op_s * (intensity(of_peak, of_bandwidth, coefficients) - coefficients.busy)))
     busy_s = np.minimum(replayed.running_s, step_s)  # lanes may run ops at once
     asked = (coefficients.busy * busy_s + beyond_s) / step_s

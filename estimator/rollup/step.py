@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from estimator.core.errors import EstimatorError
+from estimator.core.physics import ratio
 from estimator.core.schema import HOST_CLASSES, MATRIX, MODELLED, STREAMING
 from estimator.core.types import Floats, Names, Prediction, Profile, StepTime
 from estimator.core.units import show
@@ -42,13 +43,12 @@ def replay_step(prediction: Prediction, timeline: StepTimeline, scenario: HostSc
     factor = timeline.factor(samples)
     clocks = replay(events, factor, pace, host_step_s)
     path, total = critical_path(events, clocks, factor, pace, host_step_s), step_s(clocks) * timeline.scale
-    share = np.divide(path.of_op_s, samples[0], out=np.zeros(samples.shape[1]), where=samples[0] > 0)
+    share = ratio(path.of_op_s, samples[0], 0.0)
     parts = _parts_s(part, path, share, samples, launch_s, pace)
-    added = sum_of_parts(*parts.values())
-    growth = np.divide(total, added, out=np.ones_like(total), where=added > 0)
+    growth = ratio(total, sum_of_parts(*parts.values()))
     step = StepTime(**{name: value * growth for name, value in parts.items()}, total=total)
     own_s = prediction.samples[0]  # with the launches that the replay hides
-    overlap = np.divide(share * samples[0] * growth[0], own_s, out=np.ones_like(own_s), where=own_s > 0)
+    overlap = ratio(share * samples[0] * growth[0], own_s)
     on_device = ~prediction.ops["op_class"].isin(HOST_CLASSES).to_numpy(dtype=bool)
     return ReplayedStep(step, kernels_time(prediction, timeline, samples), overlap, samples[:, on_device].sum(axis=1))
 

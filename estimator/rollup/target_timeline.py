@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from estimator.core.physics import ratio
 from estimator.core.schema import HOST, HOST_CLASSES, INSIDE, TIMELINE
 from estimator.core.types import Flags, Floats, Integers, Timeline
 from estimator.rollup.timeline import Events, replay, step_s
@@ -39,8 +40,7 @@ class StepTimeline:
 
     def factor(self, samples: Floats, ops: Integers | slice = slice(None)) -> Floats:
         """How many times as long each of these ops takes (draws × ops); by default of all."""
-        op_s = self.op_s[ops]
-        return np.divide(samples, op_s, out=np.ones_like(samples), where=op_s > 0)
+        return ratio(samples, self.op_s[ops])
 
     def durations_s(self, op_s: Floats) -> Floats:
         """The durations of the events [s], where the ops take these times."""
@@ -112,7 +112,7 @@ def as_profiled(timeline: Timeline, time_s: Floats, op_s: Floats, source_step_s:
     ran = events[events["op"].notna()]
     lane, start_s = (ran["lane"].iloc[-1], ran["start_s"].iloc[-1]) if len(ran) else (DEVICE, 0.0)
     whole = events_of(events, {"op": lacking, "lane": lane, "start_s": start_s, "duration_s": op_s[lacking]})
-    own = np.divide(time_s, base, out=np.ones_like(base), where=base > 0)[None]  # an op of the mean step alone counts
+    own = ratio(time_s, base)[None]  # an op of the mean step alone counts
     own_s = float(step_s(replay(whole, own, np.ones(1), timeline.host_step_s))[0])
     scale, launches = source_step_s / own_s if own_s > 0 else 1.0, bool((whole.launch > 0).any())
     return StepTimeline(whole, timeline.host_step_s, base, launches, scale)

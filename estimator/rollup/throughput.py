@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from estimator.core.types import Floats
@@ -14,14 +16,12 @@ def runs_per_day(time_per_unit_s: Floats) -> Floats:
     return DAY_S / time_per_unit_s
 
 
-def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats) -> Floats:
-    """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers."""
-    return runs_per_day * workers_per_node
+def runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats, efficiency: Floats | float = 1.0) -> Floats:
+    """Units per day of a node whose workers run separate units [1/day]: units per day of one worker × workers.
 
-
-def extrapolated_runs_per_day_per_node(runs_per_day: Floats, workers_per_node: Floats, efficiency: Floats) -> Floats:
-    """The same where the whole machine works, and workers keep a share of the rate that each has alone [1/day]."""
-    return runs_per_day_per_node(runs_per_day, workers_per_node) * efficiency
+    ``efficiency``: the share of the rate that each has alone which workers keep while the whole machine works.
+    """
+    return runs_per_day * workers_per_node * efficiency
 
 
 def trainings_at_once(nodes: Floats, devices_per_node: Floats, devices_per_training: Floats) -> Floats:
@@ -55,19 +55,11 @@ def waves(count: Floats, runs_at_once: Floats) -> Floats:
     return np.asarray(np.ceil(count / runs_at_once))
 
 
-def phase_time(times: Floats, time_per_unit_s: Floats) -> Floats:
-    """Time of many like units [s]: so many times that of one."""
-    return times * time_per_unit_s
-
-
-def available_phase_time(times: Floats, time_per_unit_s: Floats, availability: Floats) -> Floats:
-    """The same on a machine that is up for a share of the time [s]."""
-    return phase_time(times, time_per_unit_s) / availability
-
-
-def extrapolated_phase_time(times: Floats, time_per_unit_s: Floats, availability: Floats, efficiency: Floats) -> Floats:
-    """The same where units keep a share of their rate when the whole machine runs such units [s]."""
-    return available_phase_time(times, time_per_unit_s, availability) / efficiency
+def phase_time(times: Floats, time_per_unit_s: Floats, *shares: Floats) -> Floats:
+    """Time of many like units [s]: so many times that of one, over each share: of the time that the machine is up, and
+    of their rate that units keep when the whole machine runs such units.
+    """
+    return functools.reduce(np.divide, shares, times * time_per_unit_s)
 
 
 def of_all(count: Floats, each: Floats) -> Floats:
@@ -75,14 +67,9 @@ def of_all(count: Floats, each: Floats) -> Floats:
     return count * each
 
 
-def units_per_day(runs_per_day_per_node: Floats, nodes: Floats) -> Floats:
-    """Units per day of the whole machine [1/day]: runs per day per node × nodes."""
-    return runs_per_day_per_node * nodes
-
-
-def available_units_per_day(runs_per_day_per_node: Floats, nodes: Floats, availability: Floats) -> Floats:
-    """Units per day of a machine that is up for a share of the time [1/day]."""
-    return units_per_day(runs_per_day_per_node, nodes) * availability
+def units_per_day(runs_per_day_per_node: Floats, nodes: Floats, availability: Floats | float = 1.0) -> Floats:
+    """Units per day of the whole machine [1/day]: those of a node × nodes × the share of the time that it is up."""
+    return runs_per_day_per_node * nodes * availability
 
 
 def linear_units_per_day(units_per_day: Floats, nodes: Floats, nodes_per_unit: Floats, runs_at_once: Floats) -> Floats:

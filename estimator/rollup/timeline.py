@@ -72,15 +72,9 @@ class Events:
     @cached_property
     def blocks(self) -> list[Block]:
         """Every block, in the order in which they began on the source, so that one pass over them serves a step."""
-        rows = np.lexsort((self.start, self.lane))  # the events of each lane in turn
-        groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
-        # A wait of the host counts from its end, as what it waits for may begin behind its start.
-        begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
-        # Of blocks that begin at once, what the host launched earlier is first, and its own event behind that.
-        rank = [2 * self.segment[group[0]] + self.on_host[group[0]] for group in groups]
-        groups = [groups[i] for i in np.lexsort(([group[0] for group in groups], rank, begins))]
+        groups = self._groups()
         # An event is awaited only as the last one of its block: so the block's end stands for the event's.
-        block_of = np.empty(len(rows), dtype=np.int64)
+        block_of = np.empty(len(self.op), dtype=np.int64)
         for number, group in enumerate(groups):
             block_of[group] = number
         after = [int(block_of[row]) if row >= 0 else -1 for row in (self.after[group[0]] for group in groups)]
@@ -88,6 +82,16 @@ class Events:
             Block(group, int(self.lane[group[0]]), int(self.segment[group[0]]), before if before < number else -1)
             for number, (group, before) in enumerate(zip(groups, after, strict=True))
         ]
+
+    def _groups(self) -> list[Integers]:
+        """The events of each block, in the order in which the blocks began."""
+        rows = np.lexsort((self.start, self.lane))  # the events of each lane in turn
+        groups = np.split(rows, np.flatnonzero(self._cuts(rows))[1:]) if len(rows) else []
+        # A wait of the host counts from its end, as what it waits for may begin behind its start.
+        begins = [(self.start + self.duration * self.on_host)[group[0]] for group in groups]
+        # Of blocks that begin at once, what the host launched earlier is first, and its own event behind that.
+        rank = [2 * self.segment[group[0]] + self.on_host[group[0]] for group in groups]
+        return [groups[i] for i in np.lexsort(([group[0] for group in groups], rank, begins))]
 
     @cached_property
     def host_blocks(self) -> list[int]:

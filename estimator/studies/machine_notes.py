@@ -9,7 +9,7 @@ from pathlib import Path
 from estimator.core.notes import Note, with_code
 from estimator.core.types import Chains, Network, Sourced, SystemSpec
 from estimator.devices import announcements, system_warnings
-from estimator.studies.places import beside
+from estimator.studies.places import resolve_name
 from estimator.studies.study import Machine, Study
 
 
@@ -42,7 +42,11 @@ def _as_stated(study: Study, folder: Path, systems: Mapping[str, SystemSpec]) ->
             yield name, _with_network(systems[name], machine)
         elif machine.device:
             per_node = machine.devices_per_node or 1
-            size = {"nodes": machine.nodes, "devices_per_node": per_node, "device": beside(folder, machine.device)}
+            size = {
+                "nodes": machine.nodes,
+                "devices_per_node": per_node,
+                "device": resolve_name(folder, machine.device),
+            }
             yield name, _with_network(SystemSpec.model_validate({"name": name, **size}), machine)
 
 

@@ -10,7 +10,7 @@ from estimator.core.types import Profile
 from estimator.profiles import read_profile
 
 
-def beside(folder: Path, name: str) -> str:
+def resolve_name(folder: Path, name: str) -> str:
     """The path of a file in the study's folder; where there is none, the name unchanged.
 
     Raises EstimatorError for a path of which there is no file, there or in the working folder.
@@ -30,7 +30,7 @@ def _refuse_missing(folder: Path, name: str, shipped: Collection[str] = ()) -> N
             raise files.missing(folder / name, name, nor_in=here)
 
 
-def read_profile_beside(folder: Path, name: str, batch: int | None = None) -> Profile:
+def resolve_profile(folder: Path, name: str, batch: int | None = None) -> Profile:
     """Read a profile beside the study, else the shipped one of that name.
 
     Raises EstimatorError where there is none, and as :func:`read_profile` does.

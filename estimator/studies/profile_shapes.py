@@ -17,7 +17,7 @@ from estimator.core.operators import (
     is_cast,
     with_operators,
 )
-from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPED_BY, SHAPES, STREAMING, complete
+from estimator.core.schema import CONV_COLUMNS, GEMM_COLUMNS, MATRIX, SHAPES, STREAMING, are_sized, complete
 from estimator.core.types import Workload
 from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
@@ -86,21 +86,18 @@ def with_cold_rows(shapes: pd.DataFrame) -> pd.DataFrame:
 
 def _shapes(work: pd.DataFrame) -> pd.DataFrame:
     """The rows of WORK that have a shape; bytes and FLOP of one call, except for products and convolutions."""
-    products, convolutions = (
-        (work["op_class"] == name) & complete(work, SHAPED_BY[name]) for name in ("gemm", "convolution")
-    )
-    pools = work["op_class"] == "pooling"
-    streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & (~pools | complete(work, POOL_COLUMNS))
+    products = are_sized(work, "gemm") | are_sized(work, "convolution")
+    is_unsized_pool = (work["op_class"] == "pooling") & ~complete(work, POOL_COLUMNS)
+    streams = work["op_class"].isin(STREAMING) & (work["bytes"] > 0) & ~is_unsized_pool
     calls = work["calls"].fillna(1.0).where(work["calls"] > 0, 1.0)
     amounts = {name: (work[name] / calls).round().mask(work["op_class"].isin(MATRIX)) for name in ("bytes", "flop")}
-    has_shape = products | convolutions | streams
     is_a_cast, kernel = is_cast(work), pd.Series(benchmark_kernels(work), index=work.index).replace("", pd.NA)
     named = {
         "op_class": work["op_class"].mask(is_a_cast, "elementwise"),
         "operator": work["operator"].mask(is_a_cast, CAST),
         "precision": cast_formats(work).fillna(work["precision"]),
-        "kernel": kernel.mask(products | convolutions),
+        "kernel": kernel.mask(products),
     }
-    shaped = work.assign(**amounts, **named)[has_shape.to_numpy(dtype=bool)]
+    shaped = work.assign(**amounts, **named)[(products | streams).to_numpy(dtype=bool)]
     shaped.loc[(shaped["op_class"] == "gemm").to_numpy(dtype=bool), "batch"] = shaped["batch"].fillna(1)
     return shaped[[*SHAPE_COLUMNS, "time_s"]]

@@ -18,7 +18,7 @@ from estimator.studies.cell import Cell, derive_cell
 from estimator.studies.machine_notes import machine_notes
 from estimator.studies.merit import figure_of_merit, machines_without_figure
 from estimator.studies.merit_numbers import merit_numbers
-from estimator.studies.places import beside
+from estimator.studies.places import resolve_name
 from estimator.studies.published import compare_published
 from estimator.studies.study import GIVEN, Study, find_study, read_study, study_of
 from estimator.studies.unit import read_unit
@@ -123,7 +123,7 @@ def _inputs(study: Study, folder: Path, profiles: dict[str, Profile], estimates:
     """SHA-256 of a study's profiles and systems, the devices estimated on, and what was measured there."""
     hashes = {f"profile of {unit}": profile.sha256 for unit, profile in profiles.items()}
     for system in (machine.system for machine in study.machines.values() if machine.system):
-        path = find("system", beside(folder, system), SYSTEM_FILES)
+        path = find("system", resolve_name(folder, system), SYSTEM_FILES)
         hashes[f"system {path.stem}"] = files.sha256(path)
     for estimate in estimates:
         name, plan = estimate.target.name, estimate.plan
@@ -145,4 +145,4 @@ def _sizes(study: Study, systems: Mapping[str, SystemSpec]) -> Iterator[tuple[st
 def _systems(study: Study, folder: Path) -> dict[str, SystemSpec]:
     """The catalogue's systems that machines of a study are, by the machines' names."""
     machines = study.machines.items()
-    return {name: load_system(beside(folder, machine.system)) for name, machine in machines if machine.system}
+    return {name: load_system(resolve_name(folder, machine.system)) for name, machine in machines if machine.system}

@@ -12,7 +12,7 @@ from estimator.core.types import Network, Sourced, SystemSpec
 from estimator.core.units import plural
 from estimator.devices import load_device, load_system
 from estimator.rollup.failures import nodes_in_use
-from estimator.studies.places import beside
+from estimator.studies.places import resolve_name
 from estimator.studies.study import Machine
 
 
@@ -56,7 +56,7 @@ def _whole_size(machine: Machine, folder: Path) -> Size:
     if machine.system is None:
         devices_source = "study file" if devices else "assumed"
         return Size(nodes or 1, "study file", devices or 1, devices_source, machine.node_name, None, machine.fraction)
-    system = load_system(beside(folder, machine.system))
+    system = load_system(resolve_name(folder, machine.system))
     return Size(
         nodes=nodes or int(system.nodes.value),
         nodes_source="study file" if nodes else _cite_system(system.name, system.nodes),
@@ -76,7 +76,7 @@ def machine_network(machine: Machine, size: Size, folder: Path) -> Network:
     if size.system is not None:
         known = size.system.network
     else:
-        known = load_device(beside(folder, str(machine.device))).network or Network()
+        known = load_device(resolve_name(folder, str(machine.device))).network or Network()
     stated = (
         {name: getattr(machine.network, name) for name in machine.network.model_fields_set} if machine.network else {}
     )

@@ -35,7 +35,7 @@ from estimator.core.yaml_files import Faults
 from estimator.devices.specs.catalogue import DEVICE_FILES, SYSTEM_FILES, find
 from estimator.rollup import fom
 from estimator.studies.audit.table import Table, table_faults
-from estimator.studies.places import beside
+from estimator.studies.places import resolve_name
 from estimator.studies.terms import OF_GIVEN_TIMES, Amount, Terms, term_faults
 
 
@@ -283,7 +283,7 @@ def _unknown_names(study: Study, folder: Path) -> Faults:
     for name, kind, wanted in named:
         try:
             if wanted:
-                find(kind, beside(folder, wanted), patterns[kind])
+                find(kind, resolve_name(folder, wanted), patterns[kind])
         except EstimatorError as error:
             yield from ((("machines", name, kind), fault) for fault in error.faults)
 

@@ -15,7 +15,7 @@ from estimator.pipeline.step import estimate
 from estimator.rollup import power, quality
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.rollup.scaling import Group, group_of, refuse_fewer
-from estimator.studies.places import beside, read_profile_beside
+from estimator.studies.places import resolve_name, resolve_profile
 from estimator.studies.size import Size, machine_network, machine_size
 from estimator.studies.study import Machine, Study, UnitOfWork
 from estimator.work.on_target import ranks_of
@@ -26,9 +26,9 @@ MUCH_LEFT_OUT = 0.05  # of an epoch's samples
 def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
     """The profile of a unit of work; where it does not tell its batch size, the study's is taken for it."""
     name = str(unit.profile)
-    profile = read_profile_beside(folder, name)
+    profile = resolve_profile(folder, name)
     if profile.workload.batch_size is None and unit.batch_size:
-        return read_profile_beside(folder, name, unit.batch_size)
+        return resolve_profile(folder, name, unit.batch_size)
     return profile
 
 
@@ -151,9 +151,9 @@ def split_of(unit: UnitOfWork) -> Split:
 
 def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> RunPlan:
     """How the profile is to run there: what the unit says comes before what its machine does."""
-    system = load_system(beside(folder, machine.system)) if machine.system else None
+    system = load_system(resolve_name(folder, machine.system)) if machine.system else None
     return RunPlan(
-        target=beside(folder, system.device if system else str(machine.device)),
+        target=resolve_name(folder, system.device if system else str(machine.device)),
         power_limit=power.listed_limit(system),
         precision=unit.precision or machine.precision,
         fusion=unit.fusion or machine.fusion or "none",
@@ -164,7 +164,7 @@ def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> Run
         mode=unit.mode,
         trainings=unit.trainings_per_device or 1,
         sharing=unit.sharing or "in-turn",
-        measurements=beside(folder, machine.measurements) if machine.measurements else None,
+        measurements=resolve_name(folder, machine.measurements) if machine.measurements else None,
         draws=study.draws,
         seed=study.seed,
     )

@@ -153,19 +153,23 @@ def validate(
     if unjudged_notes and (problems or not possible):
         raise EstimatorError(*unjudged_notes, *notes)
     data = {data_set: data_set.read(folder) for data_set in DATA_SETS if set(possible) & set(data_set.module.PROBLEMS)}
-    op_classes = {op_class for name in possible for op_class in _op_classes(name)}
-    with model(truth, op_classes) as ours:
+    with model(truth, {op_class for name in possible for op_class in _op_classes(name)}) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
-        request = Request(truth, possible, methods, QUICK_ROWS if quick else None, progress, fit_power)
-        judged = judge_kernels(request)
-        for data_set, own in data.items():
-            judged |= {name: rows for name, rows in data_set.judge(request, own).items() if name in possible}
+        judged = _judge(Request(truth, possible, methods, QUICK_ROWS if quick else None, progress, fit_power), data)
     if not judged:
         raise EstimatorError(f"{folder}: all rows of {', '.join(possible)} calibrate, and none is left", *notes)
     left_out = [note for own in data.values() for note in getattr(own, "notes", ())]
     held = (*step_intervals.coverage_notes(judged), *power.coverage_notes(judged))
     all_notes = (*notes, *left_out, *unjudged_notes, *held)
     return Validation(scores.held_out(judged, list(METHODS)), judged, all_notes)
+
+
+def _judge(request: Request, data: Mapping[DataSet, Any]) -> Judged:
+    """The judged rows of each problem, of single kernels and of the data sets that were read."""
+    judged = judge_kernels(request)
+    for data_set, own in data.items():
+        judged |= {name: rows for name, rows in data_set.judge(request, own).items() if name in request.problems}
+    return judged
 
 
 def _with_energies(problems: Sequence[str]) -> list[str]:

@@ -142,20 +142,25 @@ def _uses(work: pd.DataFrame, workload: Workload, already: pd.Series) -> tuple[U
     Parameters that ``workload.yaml`` states beyond these are added, unless embeddings may hold them. TensorFlow casts a
     weight for each use; other frameworks cast no more elements than the file states.
     """
-    rows = work[takes_weights(work) & ~already]
-    biases = work[(benchmark_kernels(work) == BIAS_GRAD) & ~already.any()]  # one row for each use of a bias
-    sizes = pd.concat([pd.Series(weights_per_call(rows), rows.index), biases["conv_c"].astype(float)])
-    counts = pd.concat([rows, biases])["calls"].fillna(1.0).groupby(sizes).sum().sort_index(ascending=False)
-    uses = tuple(Use(size, count, "shapes") for size, count in counts.items() if size * count > 0)
+    products = work[takes_weights(work) & ~already]
+    uses = _uses_of_ops(products, work[(benchmark_kernels(work) == BIAS_GRAD) & ~already.any()])
     elements, parameters = sum(use.elements for use in uses), workload.parameters or 0.0
-    cast_per_use = runs_in_executor(rows).all()
-    if parameters < elements and not (cast_per_use or not parameters):
+    if 0 < parameters < elements and not runs_in_executor(products).all():
         return tuple(Use(use.size, use.count * parameters / elements, "workload") for use in uses)
     has_embeddings = uses and (work["op_class"] == "embedding").any()
     if parameters <= elements or has_embeddings or already.any():
         return uses
     others = max((workload.variables or 0.0) - sum(use.count for use in uses), 1.0)
     return (*uses, Use((parameters - elements) / others, others, "workload"))
+
+
+def _uses_of_ops(products: pd.DataFrame, bias_gradients: pd.DataFrame) -> tuple[Use, ...]:
+    """The uses of weights by these products, and of biases, each of which has one gradient; the largest first."""
+    weights = pd.Series(weights_per_call(products), products.index)
+    sizes = pd.concat([weights, bias_gradients["conv_c"].astype(float)])
+    calls = pd.concat([products, bias_gradients])["calls"].fillna(1.0)
+    counts = calls.groupby(sizes).sum().sort_index(ascending=False)
+    return tuple(Use(size, count, "shapes") for size, count in counts.items() if size * count > 0)
 
 
 def _weight_casts(uses: Sequence[Use], precision: str, stored: str, folded: bool) -> Iterator[Mapping[str, object]]:

@@ -7,6 +7,7 @@ workload file describes. Otherwise it stays NA: no work is guessed.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from estimator.core.operators import SUFFIXES, attribute, class_of, refuse_unkno
 from estimator.core.passes import passes_of
 from estimator.core.recall import Recall
 from estimator.core.recurrent_shape import amounts_of
-from estimator.core.schema import MATRIX, SHAPED_BY, STREAMING, WORK, complete
+from estimator.core.schema import MATRIX, STREAMING, WORK, are_sized, share_of_time
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer, read_attention
@@ -185,7 +186,7 @@ def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
 
 
 def _count_products(work: pd.DataFrame) -> pd.DataFrame:
-    rows = (work["op_class"] == "gemm") & complete(work, SHAPED_BY["gemm"])
+    rows = are_sized(work, "gemm")
     if not rows.any():
         return work
     batch, m, n, k = (work[name].to_numpy(dtype=float, na_value=np.nan) for name in ("batch", "m", "n", "k"))
@@ -196,7 +197,7 @@ def _count_products(work: pd.DataFrame) -> pd.DataFrame:
 
 def _count_convolutions(work: pd.DataFrame, exact: Floats) -> pd.DataFrame:
     """WORK with counted convolutions; ``exact``: FLOP of one call where they differ from the dimensions', else NaN."""
-    rows = (work["op_class"] == "convolution") & complete(work, SHAPED_BY["convolution"])
+    rows = are_sized(work, "convolution")
     if not rows.any():
         return work
     shape = ConvShape.from_table(work)
@@ -222,7 +223,7 @@ def _count_layers(work: pd.DataFrame, parsed_ops: shapes.ParsedOps, layers: dict
 
 def _count_recurrent(work: pd.DataFrame) -> pd.DataFrame:
     """WORK with counted recurrent layers of known sizes."""
-    rows = (work["op_class"] == "recurrent") & complete(work, SHAPED_BY["recurrent"])
+    rows = are_sized(work, "recurrent")
     if not rows.any():
         return work
     return _fill(work, rows, *amounts_of(work), "shapes")
@@ -275,24 +276,26 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     """
     untimed = (work["phase"] == "optimizer") & (work["time_s"] == 0)
     is_open = (work["work_source"] == "none") & work["shapes"].isna() & (untimed | (work["time_s"] > 0))
-    if not is_open.any():
-        return work
-    open_rows = work.loc[is_open, ["op_type", "precision", "time_s"]]
-    times = open_rows.groupby("op_type")["time_s"]
-    shares = (open_rows["time_s"] / times.transform("sum")).fillna(1.0 / times.transform("size"))
-    op_type, operator, precision = (work.loc[shares.index, name].fillna("") for name in ROW_KIND)
-    kinds = list(zip(op_type, operator, precision, strict=True))
-    amounts = {kind: _amount(*kind, workload) for kind in set(kinds)}
-    by_row = {i: amount for i, kind in zip(shares.index, kinds, strict=True) if (amount := amounts[kind])}
+    by_row = _amounts(work[is_open], workload)
     if not by_row:
         return work
     table = pd.DataFrame(list(by_row.values()), index=list(by_row))
+    times = work[is_open].groupby("op_type")["time_s"]
+    shares = (work.loc[is_open, "time_s"] / times.transform("sum")).fillna(1.0 / times.transform("size"))
     rows, share = table.index, shares[table.index]
     work.loc[rows, ["flop", "bytes"]] = table[["flop", "bytes"]].mul(share, axis=0)
     work.loc[rows, "calls"] = work.loc[rows, "calls"].fillna(share * table["calls"])
     work.loc[rows, "phase"] = work.loc[rows, "phase"].fillna(table["phase"])
     work.loc[rows, "work_source"] = "workload"
     return work
+
+
+def _amounts(rows: pd.DataFrame, workload: Workload) -> dict[Hashable, aggregates.Amount]:
+    """The amounts of all rows of an op type together, by each row of which the file tells them."""
+    op_type, operator, precision = (rows[name].fillna("") for name in ROW_KIND)
+    kinds = list(zip(op_type, operator, precision, strict=True))
+    by_kind = {kind: _amount(*kind, workload) for kind in set(kinds)}
+    return {row: amount for row, kind in zip(rows.index, kinds, strict=True) if (amount := by_kind[kind])}
 
 
 def _amount(op_type: str, operator: str, precision: str, workload: Workload) -> aggregates.Amount | None:
@@ -304,7 +307,7 @@ def _uncounted_notes(work: pd.DataFrame) -> tuple[Note, ...]:
     rows = work["op_class"].isin(STREAMING) & work["bytes"].isna() & (work["time_s"] > 0)
     if not rows.any():
         return ()
-    share = float(work.loc[rows, "time_s"].sum() / work["time_s"].sum())
+    share = share_of_time(work, rows)
     first = work.loc[rows].nlargest(1, "time_s")["op"].iloc[0]
     unknown = (
         f"{int(rows.sum())} memory-bound ops, {100 * share:.1f} % of the time, have no shapes that give their traffic"

@@ -111,18 +111,23 @@ def _links(work: pd.DataFrame, rows: Rows, unordered: Flags, workload: Workload)
     """Whether each row continues the chain of the row before it, and the traffic [B] that this saves."""
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     calls = work["calls"].fillna(1.0)
-    fusible = (work["op_class"] == "elementwise") | work["operator"].eq(MOVES).fillna(False)
-    fusible &= (work["work_source"] == "shapes") & (calls > 0) & ~unordered & ~is_fusion(work)
+    fusible = _are_fusible(work.assign(calls=calls), unordered)
     pointwise = parsed_ops.read_each(fusible, _pointwise, "fusion")
     may_continue = (fusible & ~ends_in_variable(work)).to_numpy(dtype=bool)
-    links = may_continue[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]]
+    repeated = parsed_ops.codes[rows[:-1]] == parsed_ops.codes[rows[1:]]
+    of_next_variable = repeated & in_phase(work, "optimizer").to_numpy()[rows[1:]]
+    links = may_continue[rows[:-1]] & fusible.to_numpy(dtype=bool)[rows[1:]] & ~of_next_variable
     links &= _equals_previous(work.assign(calls=calls), [*LANE, "phase", "calls"], rows)
-    repeated = parsed_ops.codes[rows[:-1]] == parsed_ops.codes[rows[1:]]  # in an update: the next variable's op
-    links &= ~(repeated & in_phase(work, "optimizer").to_numpy()[rows[1:]])
     between = np.where(links, _elements_between(parsed_ops.codes[rows], pointwise), 0.0)
     read, written = (sizes[rows] for sizes in moved_sizes(work))
     saved = between * (written[:-1] + read[1:]) * calls.to_numpy()[rows[1:]]
     return np.append(False, between > 0)[: len(rows)], np.append(0.0, saved)[: len(rows)]
+
+
+def _are_fusible(work: pd.DataFrame, unordered: Flags) -> pd.Series:
+    """Whether each row is an element-wise op, or a movement, of known sizes that a compiler may fuse."""
+    moves_elements = (work["op_class"] == "elementwise") | work["operator"].eq(MOVES).fillna(False)
+    return moves_elements & (work["work_source"] == "shapes") & (work["calls"] > 0) & ~unordered & ~is_fusion(work)
 
 
 def _pointwise(op: shapes.Op) -> Pointwise | None:

@@ -182,23 +182,29 @@ def stack_of(text: str) -> list[Sizes]:
     input has two dimensions, and behind it a number of sequences for each step: they are then those of a mean step.
     """
     known = [shape for shape in shapes.read_shapes(text, None) if shape and all(shape)]
-    packed = [len(shape) for shape in known[:3]] == [2, 1, 3]
-    if packed:
+    is_packed = [len(shape) for shape in known[:3]] == [2, 1, 3]
+    if is_packed:
         (count, width), (steps,), *others = known
         known = [(steps, max(round(count / steps), 1), width), *others]
     tensors, matrices = ([shape for shape in known if len(shape) == count] for count in (3, 2))
     if len(tensors) < 2 or len(matrices) != 2 * tensors[1][0]:
         return []
     (*samples, _), (_, sequences, hidden) = tensors[:2]
-    sequences = samples[1] if packed else sequences
+    sequences = samples[1] if is_packed else sequences
     timesteps, left = divmod(math.prod(samples), sequences)
     pairs = list(zip(matrices[::2], matrices[1::2], strict=True))
-    fitting = [b[0] // hidden for a, b in pairs if a[0] == b[0] and b[1] == hidden and b[0] % hidden == 0]
-    cells = [CELL_OF_GATES[gates] for gates in fitting if gates in CELL_OF_GATES]
+    cells = [cell for pair in pairs if (cell := _cell(*pair, hidden))]
     if left or len(cells) < len(pairs):
         return []
     sizes = {"hidden": hidden, "sequences": sequences, "timesteps": timesteps}
     return [{"cell": cell, **sizes, "input_width": a[1]} for cell, (a, _) in zip(cells, pairs, strict=True)]
+
+
+def _cell(of_input: shapes.Shape, of_state: shapes.Shape, hidden: int) -> str | None:
+    """The cell with these weights of input and state: ``hidden`` rows for each gate; None where none fits."""
+    gates, left = divmod(of_state[0], hidden)
+    fits = of_input[0] == of_state[0] and of_state[1] == hidden and not left
+    return CELL_OF_GATES.get(gates) if fits else None
 
 
 def _kernels(

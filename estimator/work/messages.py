@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.notes import Note
-from estimator.core.schema import COPIES, among_copies, attribute_values, numbers, on_processor
+from estimator.core.schema import COPIES, among_copies, attribute_values, numbers, on_processor, share_of_time
 from estimator.core.types import Flags, Profile, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.tensors import in_phase
@@ -107,7 +107,7 @@ def among_all(work: pd.DataFrame, ranks: int | None) -> Transformed:
     rows = (work["op_class"] == "collective") & work["ranks"].isna()
     if not ranks or not rows.any():
         return Transformed(work, changed=False)
-    share = float(work.loc[rows, "time_s"].sum() / max(work["time_s"].sum(), np.finfo(float).tiny))
+    share = share_of_time(work, rows)
     text = (
         f"the ranks that exchange {int(rows.sum())} kind(s) of messages are not known: all {ranks} of the run are taken"
     )

@@ -55,24 +55,29 @@ def work_on_target(profile: Profile, plan: RunPlan, target: DeviceSpec, *, from_
     ``from_processor``: whether a processor ran the profile. Raises EstimatorError where the profile tells too little.
     """
     workload, products = profile.workload, product_format(plan.precision, profile.workload, target)
-    by_library = from_processor and has_library_normalization(workload, target)
-    folded = plan.fusion != "none"
+    normalizes = from_processor and has_library_normalization(workload, target)
+    joins_layers = from_processor and has_library_layers(workload, target)
+    separates_biases = from_processor and has_separate_biases(workload, target)
+    tensors_at_once = tensors_of_update(workload, target) if from_processor else 1
 
     counted = count_work(profile.ops, workload, profile.where)
     has_transposes = not from_processor and ran_on_matrix_units(counted.work)
     layout = image_layout(plan.layout, workload, target, has_transposes=has_transposes)
     addressed = among_all(counted.work, run_ranks(profile))
     resized = rebatch(addressed.work, workload, plan.batch)
-    by_layer = from_processor and has_library_layers(workload, target)
-    in_place = join_in_place(addressed.work, by_library=by_layer)
-    merged = merge_normalizations(resized.work, workload, addressed.work, by_library=by_library)
-    joined_layers = join_layers(merged.work, by_library=by_layer)
-    joined_updates = join_updates(joined_layers.work, tensors_of_update(workload, target) if from_processor else 1)
-    separate = from_processor and has_separate_biases(workload, target)
+    in_place = join_in_place(addressed.work, by_library=joins_layers)
+    merged = merge_normalizations(resized.work, workload, addressed.work, by_library=normalizes)
+    joined_layers = join_layers(merged.work, by_library=joins_layers)
+    joined_updates = join_updates(joined_layers.work, tensors_at_once)
     converted = convert_precision(
-        joined_updates.work, workload, products.precision, products.op_classes, only=products.only, folded=folded
+        joined_updates.work,
+        workload,
+        products.precision,
+        products.op_classes,
+        only=products.only,
+        folded=plan.fusion != "none",
     )
-    split = separate_biases(converted.work, separate=separate)
+    split = separate_biases(converted.work, separate=separates_biases)
     fused = fuse(split.work, workload, plan.fusion)
     laid_out = convert_layout(fused.work, workload, layout)
     all_trainings = fuse_trainings(laid_out.work, plan.fused_trainings)

@@ -40,7 +40,7 @@ from estimator.core.parallel import (
     Split,
 )
 from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, has_attribute, numbers
-from estimator.core.types import Floats, Workload, stored_itemsizes
+from estimator.core.types import Flags, Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression
 from estimator.work.gradients import divided_bucket, gradients_made
@@ -84,17 +84,19 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int =
         )
     width, elements = _width(work, workload, split), divided_bucket(split, copies)
     size = None if elements is None else elements * width
-    of_experts = has_attribute(work, EXPERTS_WEIGHTS)
-    taken, by_experts = weights_taken(work), has_attribute(work, EXPERTS_LOAD)
+    taken = weights_taken(work)
     holders = taken if taken.any() else made
     frozen = width * float(workload.frozen_parameters or 0) * holders / holders.sum()
+    weights = _Weights(width * made, taken, frozen)
+    of_experts, by_experts = has_attribute(work, EXPERTS_WEIGHTS), has_attribute(work, EXPERTS_LOAD)
+    among = {
+        "data": weights.of_ops(makes=~of_experts, takes=~by_experts),
+        "like_experts": weights.of_ops(makes=of_experts, takes=by_experts),
+    }
     tables = [
-        _exchange_among(
-            name, _parts(work, (width * made * some, taken * takes, frozen * takes), size, split), work, split
-        )
-        for name, some, takes in (("data", ~of_experts, ~by_experts), ("like_experts", of_experts, by_experts))
-        if (made * some).any()
-    ]
+        _exchange_among(name, _parts(work, own, size, split), work, split)
+        for name, own in among.items() if own.made.any()
+    ]  # fmt: skip
     table = pd.concat(tables, ignore_index=True)
     gradients = table["operator"] != "all_gather"
     how = compression(table[gradients], width, split)
@@ -106,11 +108,20 @@ def exchange(work: pd.DataFrame, workload: Workload, split: Split, copies: int =
     return Exchange(whole, how, notes, places)
 
 
-def _parts(work: pd.DataFrame, weights: tuple[Floats, Floats, Floats], size: float | None, split: Split) -> Buckets:
-    """The parts of the weights that travel at once: where they are gathered for each pass, the blocks of the model.
+class _Weights(NamedTuple):
+    """Of each op the bytes of gradients that it makes, the weights that it takes, and bytes of frozen ones of these."""
 
-    ``weights``: ``made``, ``taken`` and ``frozen`` of :func:`buckets_of`.
-    """
+    made: Floats
+    taken: Floats
+    frozen: Floats
+
+    def of_ops(self, makes: Flags, takes: Flags) -> _Weights:
+        """Those of the ops that make the gradients of some weights, and of the ops that take these."""
+        return _Weights(self.made * makes, self.taken * takes, self.frozen * takes)
+
+
+def _parts(work: pd.DataFrame, weights: _Weights, size: float | None, split: Split) -> Buckets:
+    """The parts of the weights that travel at once: where they are gathered for each pass, the blocks of the model."""
     made, taken, frozen = weights
     if not split.gathers_weights:
         return buckets_of(work, made, taken, size)

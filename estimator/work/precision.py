@@ -10,6 +10,7 @@ activations, attention keeps the stored one (NVIDIA, Transformer Engine: fp8_dpa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -32,6 +33,37 @@ FP32_OPS = (  # ops that core/operators.csv keeps in fp32, in words
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _Change:
+    """The formats of a step's products before and after, and those in which its activations are stored then."""
+
+    before: set[str]
+    after: str
+
+    @property
+    def stored_before(self) -> set[str]:
+        return {STORED_AS.get(each, each) for each in self.before}
+
+    @property
+    def stored(self) -> str:
+        return STORED_AS.get(self.after, self.after)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether activations leave fp32, or a wider format, for a narrow one."""
+        return _is_narrow(self.stored) and not all(map(_is_narrow, self.stored_before))
+
+    @property
+    def widens(self) -> bool:
+        """Whether activations leave a narrow format for fp32, or a wider one."""
+        return any(map(_is_narrow, self.stored_before)) and not _is_narrow(self.stored)
+
+    @property
+    def casts_operands(self) -> bool:
+        """Whether products now need a narrower format than that of stored activations."""
+        return ITEMSIZE[self.after] < ITEMSIZE[self.stored] and not self.before & STORED_AS.keys()
+
+
 def convert_precision(
     work: pd.DataFrame,
     workload: Workload,
@@ -48,37 +80,51 @@ def convert_precision(
     source.
     """
     products = are_products(work, op_classes, only)
-    before = (set(work.loc[products, "precision"]) or ({workload.precision} if only is None else set())) - {precision}
-    if precision is None or not before:
+    before = set(work.loc[products, "precision"]) or ({workload.precision} if only is None else set())
+    if precision is None or before <= {precision}:
         return Transformed(work, changed=False)
-    stored, after = {STORED_AS.get(p, p) for p in before}, STORED_AS.get(precision, precision)
-    narrows = ITEMSIZE[after] < ITEMSIZE[WIDE] <= max(ITEMSIZE[p] for p in stored)
-    activations = work["op_class"].isin(STREAMING) & work["precision"].isin(stored) & ~_holds_weights(work)
-    mixed, layer = narrows and not folded, normalization_layers(work)
-    kept = activations & mixed & (_is_kept(work) | layer.notna())
-    formats = _formats(work, workload, layer, kept, activations & ~kept, products, after) if mixed else None
-    widened = formats.widened if formats else kept
-    moved = activations & ~kept & ~widened
-    text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {after}"
-    notes = [Note("precision-converted", text)]
-    in_stored = products & (work["op_class"] == "attention") & (ITEMSIZE[precision] < ITEMSIZE[after])
-    converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved | in_stored, after))
-    if before <= set(SCALED) and precision not in SCALED:
-        converted, scaling_notes = remove_loss_scaling(converted)
-        notes += scaling_notes
-    elif precision in SCALED and not narrows and updates(work).any():
-        notes.append(Note("loss-scaling", f"training in {precision} needs loss scaling: its ops are not added"))
-    if narrows:
+    change = _Change(before - {precision}, precision)
+    streams = work["op_class"].isin(STREAMING) & work["precision"].isin(change.stored_before)
+    activations = streams & ~_holds_weights(work)
+    formats = _formats(work, workload, activations, products, change.stored) if change.narrows and not folded else None
+    moved = activations & (formats.each == change.stored) if formats else activations
+    keeps_stored = products & (work["op_class"] == "attention") & (ITEMSIZE[precision] < ITEMSIZE[change.stored])
+    converted = _convert_rows(work, _base_formats(work, precision, products).mask(moved | keeps_stored, change.stored))
+    converted, scaling_notes = _without_scaling(converted, change)
+    converted, cast_notes = _with_casts(work, converted, workload, formats, change)
+    text = f"products run in {precision}, and {int(moved.sum())} op(s) on activations move {change.stored}"
+    notes = (Note("precision-converted", text), *scaling_notes)
+    if change.narrows:
+        notes = (*notes, *_kept_notes(activations, formats), *_recipe_note(work, precision))
+    return Transformed(converted, changed=True, notes=(*notes, *cast_notes))
+
+
+def _without_scaling(work: pd.DataFrame, change: _Change) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """WORK without ops that scale the loss, where its new format needs none; and notes on the scaling."""
+    if change.before <= set(SCALED) and change.after not in SCALED:
+        return remove_loss_scaling(work)
+    if change.after in SCALED and not change.narrows and updates(work).any():
+        text = f"training in {change.after} needs loss scaling: its ops are not added"
+        return work, (Note("loss-scaling", text),)
+    return work, ()
+
+
+def _with_casts(
+    work: pd.DataFrame, converted: pd.DataFrame, workload: Workload, formats: Formats | None, change: _Change
+) -> tuple[pd.DataFrame, tuple[Note, ...]]:
+    """The converted WORK with the casts that it needs, without those that it needs no more; and notes on them."""
+    if change.narrows:
         cast_already = work["op_class"].isin(MATRIX) & (itemsizes(work["precision"]) < ITEMSIZE[WIDE])
-        converted, cast_notes = add_casts(converted, workload, formats, cast_already, precision, after)
-        notes += [*_kept_notes(kept, widened), *_recipe_note(work, precision), *cast_notes]
-    elif any(ITEMSIZE[p] < ITEMSIZE[WIDE] <= ITEMSIZE[after] for p in stored):
-        converted, cast_notes = remove_casts(converted)
-        notes += cast_notes
-    elif ITEMSIZE[precision] < ITEMSIZE[after] and not before & STORED_AS.keys():
-        converted, cast_notes = add_operand_casts(converted, workload, precision, after)
-        notes += cast_notes
-    return Transformed(converted, changed=True, notes=tuple(notes))
+        return add_casts(converted, workload, formats, cast_already, change.after, change.stored)
+    if change.widens:
+        return remove_casts(converted)
+    if change.casts_operands:
+        return add_operand_casts(converted, workload, change.after, change.stored)
+    return converted, ()
+
+
+def _is_narrow(precision: str) -> bool:
+    return ITEMSIZE[precision] < ITEMSIZE[WIDE]
 
 
 def are_products(work: pd.DataFrame, op_classes: Sequence[str], only: Sequence[str] | None) -> pd.Series:
@@ -102,12 +148,13 @@ def _convert_rows(work: pd.DataFrame, precision: pd.Series) -> pd.DataFrame:
 
 
 def _formats(
-    work: pd.DataFrame, workload: Workload, layer: pd.Series, kept: pd.Series, free: pd.Series, products: pd.Series,
-    stored: str,
-) -> Formats:  # fmt: skip
+    work: pd.DataFrame, workload: Workload, activations: pd.Series, products: pd.Series, stored: str
+) -> Formats:
     """The formats in which rows read and write activations; embeddings read weights, and so write fp32."""
+    layer = normalization_layers(work)
+    free = activations & ~_is_kept(work) & layer.isna()
     embeds = (work["op_class"] == "embedding") & (work["precision"] == WIDE)
-    each = pd.Series("", index=work.index).mask(kept | embeds, WIDE).mask(free | products, stored)
+    each = pd.Series("", index=work.index).mask((activations & ~free) | embeds, WIDE).mask(free | products, stored)
     op_by_op = casts_op_by_op(workload)
     each = formats_of_operands(work, workload, each, free) if op_by_op else each
     return Formats(each, layer, free & (each == WIDE), stored, casts_each_use=op_by_op)
@@ -133,15 +180,17 @@ def _is_kept(work: pd.DataFrame) -> pd.Series:
     return kept.eq("yes") | (kept.eq("forward") & forward) | (kept.eq("by op") & ~runs_in_executor(work))
 
 
-def _kept_notes(kept: pd.Series, widened: pd.Series) -> Iterator[Note]:
+def _kept_notes(activations: pd.Series, formats: Formats | None) -> Iterator[Note]:
+    """Yield notes on what stays in fp32; ``formats`` is None where a compiler decides on activations."""
     text = f"weights, their updates, embeddings, and gradients that go between devices stay in {WIDE}"
     yield Note("precision-kept", text)
-    if kept.any():
-        text = f"{int(kept.sum())} op(s) stay in {WIDE}, as in automatic mixed precision: {', '.join(FP32_OPS)}"
+    widened = int(formats.widened.sum()) if formats else 0
+    kept = int((activations & (formats.each == WIDE)).sum()) - widened if formats else 0
+    if kept:
+        text = f"{kept} op(s) stay in {WIDE}, as in automatic mixed precision: {', '.join(FP32_OPS)}"
         yield Note("precision-kept", text)
-    if widened.any():
-        count = int(widened.sum())
-        text = f"{count} more op(s) read results of such ops or of embeddings, and PyTorch runs them in {WIDE}"
+    if widened:
+        text = f"{widened} more op(s) read results of such ops or of embeddings, and PyTorch runs them in {WIDE}"
         yield Note("precision-kept", text)
 
 

@@ -139,17 +139,9 @@ def _contract(pair: Pair, left: Labels, right: Labels, kept: Collection[Hashable
     A kept dimension of size 1 is broadcast: the other operand's then counts as rows or columns.
     """
     rows, columns = dict(zip(left, pair[0], strict=False)), dict(zip(right, pair[1], strict=False))
-    if (
-        len(rows) != len(pair[0])
-        or len(columns) != len(pair[1])
-        or (len(left), len(right)) != (len(rows), len(columns))
-    ):
+    has_one_each = len(left) == len(rows) == len(pair[0]) and len(right) == len(columns) == len(pair[1])
+    if not has_one_each or not _drop_broadcast(rows, columns, kept):
         return None
-    for label in rows.keys() & columns.keys():
-        if rows[label] != columns[label]:
-            narrow = rows if rows[label] == 1 else columns
-            if narrow.pop(label) != 1 or label not in kept:
-                return None
     both = rows.keys() & columns.keys()
     summed = both - set(kept)
     return Product(
@@ -160,6 +152,15 @@ def _contract(pair: Pair, left: Labels, right: Labels, kept: Collection[Hashable
         trans_a="t" if summed and left[-1] not in summed else "n",
         trans_b="t" if summed and right[-1] in summed and len(right) > 1 else "n",
     )
+
+
+def _drop_broadcast(rows: dict[Hashable, int], columns: dict[Hashable, int], kept: Collection[Hashable]) -> bool:
+    """Remove the broadcast dimensions of size 1 from operands; whether all others of one label are of one size."""
+    for label in [label for label in rows.keys() & columns.keys() if rows[label] != columns[label]]:
+        narrow = rows if rows[label] == 1 else columns
+        if narrow.pop(label) != 1 or label not in kept:
+            return False
+    return True
 
 
 def resolve_products(unstated: Iterable[Unstated], stated: Iterable[Product] = ()) -> dict[Unstated, Product | None]:

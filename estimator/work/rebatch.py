@@ -11,12 +11,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX, attribute_values, complete, numbers
+from estimator.core.schema import CONV_COLUMNS, MATRIX, attribute_values, complete, numbers, share_of_time
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
@@ -60,14 +59,16 @@ def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transfo
     roles, ambiguous = _roles(work, batch)
     out = _recount(work, _reshape(work, roles, ~stays, batch), workload, batch)
     out = with_batch(out, batch.after / batch.before)
-    stated = work["work_source"] == "reported"
-    changed = _changed(work, out) & ~stated
+    states_work = work["work_source"] == "reported"
+    changed = _changed(work, out) & ~states_work
+    unmodelled = changed & out["bytes"].isna()
+    lacks_dimensions = _lacks_dimensions(work) | (states_work & (work["time_s"] > 0))
     rows = {
         AMBIGUOUS: changed & (ambiguous | _may_be_weights(work, batch)),
-        UNMODELLED: changed & out["bytes"].isna(),
-        UNKNOWN: ~changed & ~stays & (_lacks_dimensions(work) | (stated & (work["time_s"] > 0))),
+        UNMODELLED: unmodelled,
+        UNKNOWN: ~changed & ~stays & lacks_dimensions,
     }
-    growth = numbers(work, "growth") * _growth(work, out).mask(rows[UNMODELLED], batch.after / batch.before)
+    growth = numbers(work, "growth") * _growth(work, out).mask(unmodelled, batch.after / batch.before)
     out["growth"] = growth.where((growth - 1.0).abs() > ROUNDING)
     notes = (note for problem, concerned in rows.items() for note in _notes(work, problem, concerned))
     return Transformed(out, changed=True, notes=(_step_note(batch, int(changed.sum())), *notes))
@@ -205,6 +206,6 @@ def _step_note(batch: Batch, count: int) -> Note:
 def _notes(work: pd.DataFrame, problem: Note, rows: pd.Series) -> Iterator[Note]:
     """Yield a note on these rows and their share of the time; nothing without rows."""
     if rows.any():
-        share = float(work.loc[rows, "time_s"].sum() / max(work["time_s"].sum(), np.finfo(float).tiny))
+        share = share_of_time(work, rows)
         text = f"{int(rows.sum())} op(s), {100 * share:.1f} % of the source's time, {problem.text}"
         yield dataclasses.replace(problem, text=text, share=share)

@@ -21,21 +21,21 @@ def written_elements(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Floats:
     """Elements of each row's results: as listed; of products and convolutions by their dimensions; of other ops by what
     their operands tell, 0 where they do not.
     """
-    results, classes = result_elements(parsed), work["op_class"].fillna("").tolist()
-    pooled = _pooled(work, parsed)
+    results, pooled = result_elements(parsed), _pooled(work, parsed)
+    classes, operators = (work[name].fillna("").tolist() for name in ("op_class", "operator"))
     for row in np.flatnonzero(work["output_shapes"].isna().to_numpy(dtype=bool)).tolist():
-        op = parsed.of_row(row)
-        known = [shape for shape in op.operands if shape]
-        if classes[row] == "reduction":
-            results[row] = 0.0
-        elif classes[row] == "pooling":
-            results[row] = pooled.get(known[0], 0) or _read_next(parsed, row, known[0]) if known else 0.0
-        elif classes[row] == "attention" and known:
-            results[row] = math.prod(known[0])  # as the queries
-        elif classes[row] == "embedding" and len(known) > 1:
-            results[row] = _looked_up(str(work["operator"].iloc[row]), known)
-        elif str(work["operator"].iloc[row]) == "concatenate":
-            results[row] = sum(map(math.prod, known))
+        operands = [shape for shape in parsed.of_row(row).operands if shape]
+        match classes[row]:
+            case "reduction":
+                results[row] = 0.0
+            case "pooling":
+                results[row] = pooled.get(operands[0], 0) or _read_next(parsed, row, operands[0]) if operands else 0.0
+            case "attention" if operands:
+                results[row] = math.prod(operands[0])  # as the queries
+            case "embedding" if len(operands) > 1:
+                results[row] = _looked_up(operators[row], operands)
+            case _ if operators[row] == "concatenate":
+                results[row] = sum(map(math.prod, operands))
     return _of_products(work, results)
 
 

@@ -146,13 +146,14 @@ def _holds(whole: int, part: int) -> bool:
 def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
     """The tensors that the forward pass keeps for the backward pass."""
     tensors, saved = _Tensors(), dict[Key, _Saved]()
-    previous: tuple[ForwardOp | None, list[_Tensor | None]] = (None, [])
+    product: ForwardOp | None = None  # the last op, where it is a product of PyTorch's own
+    siblings: list[_Tensor | None] = []  # what it has taken
     begun = {NO_BLOCK}
     for number, op in enumerate(ops):
         if op.weights:
             tensors.forget(op.weights, COPIES)
-        is_sibling = op.is_bare and previous[0] is not None and previous[0].operands == op.operands
-        taken = [] if op.draws else tensors.read_by(op, previous[1] if is_sibling else [])
+        is_sibling = op.is_bare and product is not None and product.operands == op.operands
+        taken = [] if op.draws else tensors.read_by(op, siblings if is_sibling else [])
         if op.reduces and op.operands:
             tensors.forget(op.operands[0], POWERS)
         written = tensors.write(number, op, taken)
@@ -163,7 +164,7 @@ def saved_tensors(ops: Sequence[ForwardOp]) -> list[_Saved]:
             known.size = max(known.size, op.count * size)
             known.block = op.block if op.block == known.block else NO_BLOCK
         if not _rearranges(op):
-            previous = (op if op.is_bare else None, taken)
+            product, siblings = (op if op.is_bare else None), taken
     return list(saved.values())
 
 

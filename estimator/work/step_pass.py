@@ -14,6 +14,7 @@ from estimator.core.types import Mode, Profile
 from estimator.work.count import count_work
 from estimator.work.operators import is_for_training, operators_of
 
+STAYS = "some work of training stays in the forward pass: regularizers, and moving averages of a batch normalization"
 RUNS = ("forward", "input")  # phases of inference
 
 
@@ -46,16 +47,12 @@ def select_pass(profile: Profile, mode: Mode | None) -> tuple[Profile, tuple[Not
         profiled_step_s=profile.profiled_step_s and profile.profiled_step_s * share,
         timeline=None,  # it is of the ops of training
     )
-    return forward, with_code(
-        "forward-pass",
-        (
-            f"inference is the forward pass of {_trained(total, share)}: {int((~of_pass).sum())} op(s) of gradients, "
-            f"updates or an unknown phase, and {int(training_only.sum())} of dropout, loss and batch statistics, are "
-            "left out",
-            "some work of training stays in the forward pass: regularizers, and moving averages of a batch "
-            "normalization",
-        ),
+    text = (
+        f"inference is the forward pass of {_trained(total, share)}: {int((~of_pass).sum())} op(s) of gradients, "
+        f"updates or an unknown phase, and {int(training_only.sum())} of dropout, loss and batch statistics, are "
+        "left out"
     )
+    return forward, with_code("forward-pass", (text, STAYS))
 
 
 def _refuse_without_passes(profile: Profile) -> None:

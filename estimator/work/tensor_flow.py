@@ -41,11 +41,8 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
     """
     work, runs = _by_result(work)
     parsed = shapes.parse_ops(work, workload.batch_size)
-    itemsize = written_itemsizes(work, workload)
-    size = result_elements(parsed) * itemsize * work["calls"].fillna(1.0).to_numpy(dtype=float)
-    outside = (is_variable(work) | in_phase(work, "input")).to_numpy(dtype=bool)
-    earlier = producers(work)
-    flow = _follow(work, earlier, np.where(outside, 0.0, size))
+    itemsize, earlier = written_itemsizes(work, workload), producers(work)
+    flow = _follow(work, earlier, _written_bytes(work, parsed, itemsize))
     ends = _in_place(work, earlier, flow)
     forward, updates = in_phase(work, "forward", "input").to_numpy(), in_phase(work, "optimizer").to_numpy()
     trains = bool(in_phase(work, "backward").any())
@@ -61,6 +58,13 @@ def flowing_tensors(work: pd.DataFrame, workload: Workload) -> StepTensors:
         evidence="flow",
         kept=_before_result(activations, forward & work["block"].notna().to_numpy(dtype=bool)) if trains else 0.0,
     )
+
+
+def _written_bytes(work: pd.DataFrame, parsed: shapes.ParsedOps, itemsize: Floats) -> Floats:
+    """The size of the tensor that each row writes [B]; 0 for variables and for what input writes."""
+    size = result_elements(parsed) * itemsize * work["calls"].fillna(1.0).to_numpy(dtype=float)
+    outside = is_variable(work) | in_phase(work, "input")
+    return np.where(outside.to_numpy(dtype=bool), 0.0, size)
 
 
 def _by_result(work: pd.DataFrame) -> tuple[pd.DataFrame, Flags]:

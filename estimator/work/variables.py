@@ -47,29 +47,34 @@ def step_variables(work: pd.DataFrame, workload: Workload, precision: str) -> Va
     Weights that are not trained are there in the products' format alone.
     Raises EstimatorError where nothing tells the number of parameters.
     """
-    notes: list[Note] = []
+    count, notes = _parameters(work, workload)
+    not_trained = float(workload.frozen_parameters or 0)
+    taken = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
+    itemsize = kept_itemsize(work, workload, taken)
+    frozen, block = taken * not_trained, taken * largest_block(work, count, not_trained)
+    if workload.mode != "training":
+        return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen=frozen, notes=notes)
+    if workload.frozen_parameters:
+        notes = (*notes, Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
+    if itemsize < ITEMSIZE[WIDE]:
+        notes = (*notes, Note("parameters-narrow", NARROW.format(format=kept_format(work, workload))))
+    slots, slot_notes = _slots(work, workload, count)
+    copies = count * taken if taken < itemsize else 0.0
+    gradients = count * itemsize
+    of_block = taken * largest_block(work, count)
+    return Variables(
+        gradients + copies, slots * gradients, slots, gradients, block, of_block, frozen, (*notes, *slot_notes)
+    )
+
+
+def _parameters(work: pd.DataFrame, workload: Workload) -> tuple[float, tuple[Note, ...]]:
+    """How many parameters are trained: as stated, else by the step's products; and a note on that."""
     count = workload.parameters or _count_parameters(work)
     if not count:
         raise EstimatorError(f"{workload.name}: the parameters are not known; add parameters to its workload.yaml")
-    if workload.parameters is None:
-        notes.append(Note("parameters-counted", f"{count:,.0f} parameters are counted from the step's products"))
-    taken = min(ITEMSIZE.get(name, ITEMSIZE[WIDE]) for name in precision.split("/"))
-    trains = workload.mode == "training"
-    itemsize = kept_itemsize(work, workload, taken)
-    frozen = taken * float(workload.frozen_parameters or 0)
-    block = taken * largest_block(work, count, float(workload.frozen_parameters or 0))
-    if not trains:
-        return Variables(count * taken, 0.0, 0.0, 0.0, block, frozen=frozen, notes=tuple(notes))
-    if workload.frozen_parameters:
-        notes.append(Note("weights-not-trained", NOT_TRAINED.format(count=workload.frozen_parameters)))
-    if itemsize < ITEMSIZE[WIDE]:
-        notes.append(Note("parameters-narrow", NARROW.format(format=kept_format(work, workload))))
-    slots, slot_notes = _slots(work, workload, count)
-    copies = taken if taken < itemsize else 0.0
-    gradients = count * itemsize
-    parameters = gradients + count * copies
-    of_block, notes = taken * largest_block(work, count), [*notes, *slot_notes]
-    return Variables(parameters, slots * gradients, slots, gradients, block, of_block, frozen, tuple(notes))
+    if workload.parameters is not None:
+        return count, ()
+    return count, (Note("parameters-counted", f"{count:,.0f} parameters are counted from the step's products"),)
 
 
 def kept_itemsize(work: pd.DataFrame, workload: Workload, taken: float) -> float:

@@ -41,17 +41,30 @@ def spatial_sizes(
         return None
     sizes = []
     for i, axis in enumerate(axes):
-        step, padded = strides[i], sum(ends[i]) if ends else None
-        p, h = output.get(axis), image.get(axis)
-        if p is None and h is not None:
-            p = -(-h // step) if padded is None else (h + padded - extent[i]) // step + 1
-        if h is None and p is not None:
-            h = (p - 1) * step + (1 if padded is None else extent[i] - padded)
-        if p is None or h is None:
+        padded = sum(ends[i]) if ends else None
+        known = _complete_axis(image.get(axis), output.get(axis), strides[i], extent[i], padded)
+        if known is None:
             return None
-        sizes.append((h, p, ends[i][0] if ends else max((p - 1) * step + extent[i] - h, 0) // 2))
+        h, p = known
+        sizes.append((h, p, ends[i][0] if ends else max((p - 1) * strides[i] + extent[i] - h, 0) // 2))
     image_sizes, output_sizes, pads = zip(*sizes, strict=True)
     return image_sizes, output_sizes, pads
+
+
+def _complete_axis(
+    h: int | None, p: int | None, stride: int, extent: int, padded: int | None
+) -> tuple[int, int] | None:
+    """Sizes of image and output along one axis, each by the other; None where both are unknown.
+
+    ``padded`` is the padding at both ends together; None: as much as gives an output for each stride.
+    """
+    if p is None:
+        if h is None:
+            return None
+        return h, -(-h // stride) if padded is None else (h + padded - extent) // stride + 1
+    if h is None:
+        return (p - 1) * stride + (1 if padded is None else extent - padded), p
+    return h, p
 
 
 def paddings(op: Op, axes: int) -> list[tuple[int, int]] | None:

@@ -50,22 +50,34 @@ def exact_flop(op: Op) -> float | None:
     2 × images × output channels × input channels of a group × pairs of window and output points that meet data, as in
     HloCostAnalysis::GetConvolutionFlops (xla/service/hlo_cost_analysis.cc). None where shapes are unknown.
     """
-    layouts = labelled_layouts(op.attributes["labels"]).values()
-    shapes = (*op.operands[:2], *op.outputs[:1])
-    if len(shapes) < 3 or any(s is None or len(s) != len(layout) for s, layout in zip(shapes, layouts, strict=True)):
+    sizes = _labelled_sizes(op)
+    if sizes is None:
         return None
-    image, weights, output = (
-        dict(zip(layout, s or (), strict=True)) for s, layout in zip(shapes, layouts, strict=True)
-    )
+    image, weights, output = sizes
     axes = [letter for letter in AXES if letter in image]
-    lows = tuple(int(part) for part in re.findall(r"(-?\d{1,15})(?:_-?\d+)?(?:x|$)", op.attributes.get("pads", "")))
-    steps = [op.whole_numbers(key) or (1,) * len(axes) for key in ("strides", "lhs_dilations", "rhs_dilations")]
-    steps.append(lows or (0,) * len(axes))
-    if any(len(step) != len(axes) for step in steps) or min(map(min, steps[:3])) < 1:
-        raise EstimatorError(f"strides, pads and dilations do not all state {len(axes)} axes; mend the attributes")
-    points = [_points(image[a], weights[a], output[a], *step) for a, *step in zip(axes, *steps, strict=True)]
+    settings = zip(axes, *_settings_by_axis(op, len(axes)), strict=True)
+    points = [_points(image[axis], weights[axis], output[axis], *of_axis) for axis, *of_axis in settings]
     groups, batch_groups = ((op.whole_numbers(key) or (1,))[0] or 1 for key in ("groups", "batch_groups"))
     return 2.0 * (image["N"] // batch_groups) * (image["C"] // groups) * output["C"] * math.prod(points)
+
+
+def _labelled_sizes(op: Op) -> list[dict[str, int]] | None:
+    """The sizes of image, window and result by the letters of their layouts; None where shapes are unknown."""
+    layouts = labelled_layouts(op.attributes["labels"]).values()
+    shapes = [shape for shape in (*op.operands[:2], *op.outputs[:1]) if shape is not None]
+    if [*map(len, shapes)] != [*map(len, layouts)]:
+        return None
+    return [dict(zip(layout, shape, strict=True)) for layout, shape in zip(layouts, shapes, strict=True)]
+
+
+def _settings_by_axis(op: Op, axes: int) -> list[tuple[int, ...]]:
+    """Strides, dilations of image and window, and the padding before each axis. Raises EstimatorError."""
+    lows = tuple(int(part) for part in re.findall(r"(-?\d{1,15})(?:_-?\d+)?(?:x|$)", op.attributes.get("pads", "")))
+    steps = [op.whole_numbers(key) or (1,) * axes for key in ("strides", "lhs_dilations", "rhs_dilations")]
+    settings = [*steps, lows or (0,) * axes]
+    if any(len(each) != axes for each in settings) or min(map(min, steps)) < 1:
+        raise EstimatorError(f"strides, pads and dilations do not all state {axes} axes; mend the attributes")
+    return settings
 
 
 def _points(image: int, window: int, output: int, stride: int, lhs_dilation: int, rhs_dilation: int, low: int) -> int:

@@ -46,3 +46,9 @@ def test_roofline_identities(flop: float, bytes_: float, peak: float, bandwidth:
 def test_arrays_broadcast() -> None:
     times = physics.ideal_time(np.ones(3), np.ones(3), np.ones((5, 1)), np.ones((5, 1)))
     assert times.shape == (5, 3)
+
+
+def test_a_ratio_over_nothing_is_what_else_is_given() -> None:
+    numerator, denominator = np.array([3.0, 3.0, 3.0]), np.array([2.0, 0.0, np.nan])
+    assert physics.ratio(numerator, denominator).tolist() == [1.5, 1.0, 1.0]
+    assert physics.ratio(np.array([[4.0], [6.0]]), np.array([2.0, 0.0]), 0.0).tolist() == [[2.0, 0.0], [3.0, 0.0]]

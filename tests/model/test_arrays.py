@@ -1,6 +1,6 @@
 import numpy as np
 
-from estimator.model.arrays import first_met, padded, ratio
+from estimator.model.arrays import first_met, padded
 
 
 def test_each_op_has_the_name_of_the_first_condition_that_it_meets() -> None:
@@ -10,10 +10,6 @@ def test_each_op_has_the_name_of_the_first_condition_that_it_meets() -> None:
 
 def test_ops_that_are_added_have_the_missing_value() -> None:
     assert padded(np.array([1.0, 2.0]), 4, 0.5).tolist() == [1.0, 2.0, 0.5, 0.5]
-
-
-def test_a_ratio_over_nothing_is_one() -> None:
-    assert ratio(np.array([3.0, 3.0, 3.0]), np.array([2.0, 0.0, np.nan])).tolist() == [1.5, 1.0, 1.0]
 
 
 def test_names_may_be_exchanged_for_longer_ones() -> None:

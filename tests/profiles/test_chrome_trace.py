@@ -156,8 +156,8 @@ def scan_timed(tmp_path: Path, *events: str) -> list[Any]:
 def test_times_are_exact(times: list[Decimal]) -> None:
     import msgspec
 
-    scanned = [event_type()(ts=msgspec.Raw(str(time).encode())) for time in times]
-    origin = chrome_trace.first_microsecond(scanned, "trace")
+    scanned = [event_type()(ph="X", ts=msgspec.Raw(str(time).encode())) for time in times]
+    ((_, origin),) = chrome_trace.timed_events([scanned], "trace")
     exact = [int(time.scaleb(6).to_integral_value()) - origin * 10**6 for time in times]
     if max(map(abs, exact)) < 2**62:
         assert chrome_trace.picoseconds(scanned, "ts", "trace", origin).tolist() == exact
@@ -202,7 +202,7 @@ def test_reads_json_that_is_nearly_right(events: str | bytes, name: str, tmp_pat
 
 def test_times_since_the_epoch_count_from_the_first_event(tmp_path: Path) -> None:
     scanned = scan_timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
-    origin = chrome_trace.first_microsecond(scanned, "t")
+    ((_, origin),) = chrome_trace.timed_events([scanned], "t")
     assert chrome_trace.picoseconds(scanned, "ts", "t", origin).tolist() == [123000, 2999000]
 
 

@@ -41,9 +41,9 @@ def test_an_hour_of_a_node_is_shared_and_one_of_a_device_is_not() -> None:
 
 def test_a_unit_that_keeps_half_of_its_rate_takes_twice_as_much() -> None:
     half, power, idle, time, load = (np.array(value) for value in (0.5, 200.0, 50.0, 100.0, 20.0))
-    assert cost.extrapolated_device_energy(power, idle, time, load, half) == 2 * (80 * 200 + 20 * 50)
+    assert cost.device_energy(power, idle, time, load, half) == 2 * (80 * 200 + 20 * 50)
     price, devices = np.array(36.0), np.array(4.0)
-    assert cost.extrapolated_price_by_device(price, time, devices, half) == pytest.approx(2 * 4)
+    assert cost.price_by_device(price, time, devices, half) == pytest.approx(2 * 4)
 
 
 def test_a_group_takes_the_energy_of_all_its_devices() -> None:

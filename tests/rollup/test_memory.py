@@ -92,7 +92,7 @@ def test_weights_that_are_not_trained_take_memory_and_are_divided_as_parameters_
     alone = memory.memory_use(at, VARIABLES, WORKLOAD, None, PLAN, ALONE)
     use = memory.memory_use(at, variables, WORKLOAD, None, PLAN, ALONE)
     assert use.parts["parameters"][0] - alone.parts["parameters"][0] == 6e9
-    own = memory.divide(tensors(1e9), variables, {"parameters": 3.0})[1]
+    own = memory.own_variables(variables, {"parameters": 3.0})
     assert (own.parameters, own.frozen) == (VARIABLES.parameters / 3, 2e9)
 
 

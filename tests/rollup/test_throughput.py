@@ -22,7 +22,7 @@ def test_a_ratio_is_over_the_baseline() -> None:
 
 def test_a_machine_that_works_as_a_whole_keeps_a_share_of_its_rate() -> None:
     alone, workers, efficiency = np.array([24.0]), np.array([4.0]), np.array(0.75)
-    assert throughput.extrapolated_runs_per_day_per_node(alone, workers, efficiency).tolist() == [72]
+    assert throughput.runs_per_day_per_node(alone, workers, efficiency).tolist() == [72]
 
 
 def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
@@ -39,7 +39,7 @@ def test_trainings_do_not_straddle_nodes() -> None:
 
 
 def test_a_machine_that_is_down_completes_nothing() -> None:
-    found = throughput.available_units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
+    found = throughput.units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
     assert found.tolist() == [216]
 
 
@@ -48,7 +48,7 @@ def test_units_run_in_waves_that_count_in_full() -> None:
     found = throughput.waves(np.array([1.0, 40.0, 41.0]), at_once)
     assert found.tolist() == [1, 1, 2]
     assert throughput.phase_time(found, np.array([60.0])).tolist() == [60, 60, 120]
-    assert throughput.available_phase_time(found, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
+    assert throughput.phase_time(found, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
     assert throughput.of_all(np.array([41.0]), np.array([2.0])).tolist() == [82]
 
 
@@ -61,5 +61,5 @@ def test_units_that_lack_nodes_do_not_begin() -> None:
 
 
 def test_a_campaign_keeps_a_share_of_its_rate_on_the_whole_machine() -> None:
-    found = throughput.extrapolated_phase_time(np.array([2.0]), np.array([45.0]), np.array([0.5]), np.array([0.9]))
+    found = throughput.phase_time(np.array([2.0]), np.array([45.0]), np.array([0.5]), np.array([0.9]))
     assert found.tolist() == [200]

@@ -71,8 +71,6 @@ def measure(
     from estimator.cli.render.written import render_written
     from estimator.collect.measure import Plan, chosen_backend, precisions, sweep
     from estimator.collect.measure.kit import write_kit
-    from estimator.core.number_formats import read_format
-    from estimator.core.schema import PRECISIONS
 
     given_options = {
         name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
@@ -84,9 +82,7 @@ def measure(
     _refuse_unused(given_options, "--kit", RUN_OPTIONS if kit else {})
     calibrates = kit is not None and not (shapes or profile or deepbench)
     _refuse_unused(given_options, "no --profile", {} if profile or calibrates else {"precision": "--precision"})
-    precision = precision and read_format(precision)
-    if precision not in (None, *PRECISIONS):
-        raise typer.BadParameter(f"--precision is {precision}; write one of {', '.join(PRECISIONS)}")
+    precision = _parse_precision(precision)
     error = _parse_quantity("--relative-error", relative_error, "1", 1.0)
     seconds = _parse_quantity("--budget", budget or "10 min", "s")
     requested, notes = _requested_shapes(shapes, profile, precision) if shapes or profile else (None, ())
@@ -143,6 +139,17 @@ def _refuse_unused(given_options: set[str], reason: str, unused: Mapping[str, st
     """Raise BadParameter where an option has no effect."""
     for name in given_options & unused.keys():
         raise typer.BadParameter(f"{unused[name]} changes nothing with {reason}; leave it out")
+
+
+def _parse_precision(text: str | None) -> str | None:
+    """The number format of that name. Raises BadParameter where no device is measured in it."""
+    from estimator.core.number_formats import read_format
+    from estimator.core.schema import PRECISIONS
+
+    precision = text and read_format(text)
+    if precision not in (None, *PRECISIONS):
+        raise typer.BadParameter(f"--precision is {precision}; write one of {', '.join(PRECISIONS)}")
+    return precision
 
 
 def _parse_quantity(option: str, text: str, unit: str, below: float = math.inf) -> float:

@@ -92,9 +92,8 @@ def _convolution(shape: Shape, op_class: str, precision: str) -> Job:
     n, c, h, w, k, r, s = (shape.number(f"conv_{name}") for name in "nchwkrs")
     if shape.number("conv_d", 1) > 1 or shape.number("conv_t", 1) > 1:
         raise LeftOutError("a 3D convolution is not measured here")
-    pairs = [tuple(shape.number(f"{name}_{axis}", default, default) for axis in "hw")
-             for name, default in (("stride", 1), ("pad", 0), ("dilation", 1))]  # fmt: skip
-    (stride, pad, dilation), groups, direction = pairs, shape.number("groups", 1), _pass(shape, PASSES)
+    stride, pad, dilation = (_pair(shape, *setting) for setting in (("stride", 1), ("pad", 0), ("dilation", 1)))
+    groups, direction = shape.number("groups", 1), _pass(shape, PASSES)
     if c % groups or k % groups:
         raise FaultError(f"{shape.where}: {groups} groups do not divide {c} channels and {k} kernels; check groups")
     columns: Row = {"conv_n": n, "conv_c": c, "conv_h": h, "conv_w": w, "conv_k": k, "conv_r": r, "conv_s": s}
@@ -110,13 +109,24 @@ def _convolution(shape: Shape, op_class: str, precision: str) -> Job:
         columns.update(conv_p=p, conv_q=q, padding=f"image {h}x{w}, no padding")
     conv = Conv(n, c, h, w, k, r, s, stride, pad, dilation, groups, direction)
     flop = (2 if direction == "backward" else 1) * 2.0 * n * k * p * q * c / groups * r * s
-    image, kernels, output = n * c * h * w, k * c / groups * r * s, n * k * p * q
-    bytes_read = {"forward": image + kernels, "grad_input": kernels + output, "grad_weights": image + output}
-    reads = ITEMSIZE[precision] * bytes_read.get(direction, image + kernels + output)
-    size = 2 * ITEMSIZE[precision] * (image + kernels + output)
+    all_elements, elements_read = _elements(conv, p * q)
+    size, reads = 2 * ITEMSIZE[precision] * all_elements, ITEMSIZE[precision] * elements_read
     columns.update({"groups": groups, "pass": direction})
     run = functools.partial(_call, "convolution", precision, conv)
     return Job(columns, flop, size, reads, (_cache(shape),), run)
+
+
+def _pair(shape: Shape, name: str, default: int) -> tuple[int, int]:
+    """A setting of a convolution down and across the image."""
+    return shape.number(f"{name}_h", default, default), shape.number(f"{name}_w", default, default)
+
+
+def _elements(conv: Conv, points: int) -> tuple[float, float]:
+    """Elements of all arrays of a convolution with so many points of output, and of those that its pass reads."""
+    image, output = conv.n * conv.c * conv.h * conv.w, conv.n * conv.k * points
+    kernels = conv.k * conv.c / conv.groups * conv.r * conv.s
+    read = {"forward": image + kernels, "grad_input": kernels + output, "grad_weights": image + output}
+    return image + kernels + output, read.get(conv.direction, image + kernels + output)
 
 
 def _pooling(shape: Shape, op_class: str, precision: str) -> Job:

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from estimator.core.physics import ratio
 from estimator.core.schema import numbers
 from estimator.core.types import DeviceSpec, Flags, MeasuredLink
-from estimator.model.arrays import ratio
 from estimator.model.calibration import OpFeatures
 from estimator.model.collectives import LinkTime, Messages, collective_times, least_times
 from estimator.model.kernels.kernel_model import (
@@ -104,7 +104,7 @@ def _factors(link: MeasuredLink, modelled: Callable[[Messages], LinkTime], of_no
 def _collective_time(inputs: KernelInputs) -> BusyTime:
     """The start of a library's kernel is part of its latency, so no launch is added."""
     time = _link_time(inputs)
-    share = np.divide(time.transfer_s, time.total_s, out=np.zeros(len(time.total_s)), where=time.total_s > 0)
+    share = ratio(time.transfer_s, time.total_s, 0.0)
     lower_bound = least_times(messages_of(inputs.rows, inputs.device), links_of(inputs.device))
     total_s = np.maximum(time.total_s, np.finfo(float).tiny)
     return BusyTime(total_s, total_s, np.minimum(lower_bound, total_s), share, np.zeros(len(share)))

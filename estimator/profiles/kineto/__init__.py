@@ -40,7 +40,7 @@ from estimator.profiles.kineto.launches import Launches, find_launches
 from estimator.profiles.kineto.layer_gradients import complete_layers
 from estimator.profiles.kineto.nesting import Nesting, are_calls, nest_ops
 from estimator.profiles.kineto.places import Calls, places_of_rows
-from estimator.profiles.kineto.rows import rows_on_device, rows_on_host, table_of_rows
+from estimator.profiles.kineto.rows import Rows, rows_on_device, rows_on_host, table_of_rows
 from estimator.profiles.kineto.step_timeline import step_timeline
 from estimator.profiles.kineto.steps import Steps, busy_s, find_steps, span_ps
 from estimator.profiles.kineto.trace import Trace, scan
@@ -70,12 +70,7 @@ def recognises(head: bytes) -> bool:
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:
     """Read one trace. Raises EstimatorError where it is damaged, its ops do not nest, or nothing took time."""
-    whole = scan(dumps[0])
-    _refuse_unusable(whole)
-    nest = nest_ops(whole)
-    complete_convolutions(whole, nest)
-    complete_attention(whole, nest)
-    complete_layers(whole)
+    whole, nest = _scan_nested(dumps[0])
     graph, launches = read_graph(whole, nest), find_launches(whole, nest)
     steps = find_steps(whole, launches.time)
     on_device, computing = bool(len(whole.device)), on_computing_devices(whole)
@@ -86,13 +81,11 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         raise EstimatorError(f"{trace.where}: {NOTHING_IN_STEPS}")
     if on_device:
         rows, workers = rows_on_device(trace, nest, graph, launches.take(counted)), by_device(trace)
+        step = steps.step[counted]
     else:
         rows, workers = rows_on_host(trace, nest, graph, steps.ops), [events]
-    table, row_of_line = table_of_rows(trace, rows)
-    ops = canonical.to_ops(table.assign(rank=_rank(trace)), trace.where)
-    row = rows_of_first(ops, len(workers))[row_of_line[rows.of_event]]
-    ops = mean_over_devices(ops, len(workers))
-    step = steps.step[counted] if on_device else _step_of_op(steps, events["start"])
+        step = _step_of_op(steps, events["start"])
+    ops, row = _ops(trace, rows, len(workers))
     kept = rows.tracked & (row >= 0) & (step == 0)
     places = places_of_rows(Calls(row[kept], rows.op[kept], events["start"][kept]), len(ops), trace, graph)
     warnings = (*_warnings(trace, nest, steps), *ranks.device_warnings(len(workers), left_out(whole, computing)))
@@ -113,6 +106,25 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
         warnings=warnings,
     )
     return dataclasses.replace(canonical.per_step(profile, steps.count), updates=steps.updates)
+
+
+def _scan_nested(dump: Dump) -> tuple[Trace, Nesting]:
+    """The trace and how its ops nest, with the operands that other ops tell of."""
+    trace = scan(dump)
+    _refuse_unusable(trace)
+    nest = nest_ops(trace)
+    complete_convolutions(trace, nest)
+    complete_attention(trace, nest)
+    complete_layers(trace)
+    return trace, nest
+
+
+def _ops(trace: Trace, rows: Rows, devices: int) -> tuple[pd.DataFrame, Integers]:
+    """OPS as the mean over the devices, and the row of each event; −1 for those of devices but the first."""
+    table, row_of_line = table_of_rows(trace, rows)
+    ops = canonical.to_ops(table.assign(rank=_rank(trace)), trace.where)
+    row = rows_of_first(ops, devices)[row_of_line[rows.of_event]]
+    return mean_over_devices(ops, devices), row
 
 
 def _refuse_unusable(trace: Trace) -> None:
@@ -170,7 +182,7 @@ def _missing_data(trace: Trace) -> Iterator[str]:
 
 def _unnamed_kernels(trace: Trace, nest: Nesting) -> Iterator[str]:
     """A warning about generated code of a processor whose kernels have no events."""
-    is_compiled = are_calls(trace, lambda call: torch_ops.COMPILED.fullmatch(call.name))
+    is_compiled = are_calls(trace, torch_ops.is_compiled)
     share = nest.self_ps[is_compiled & ~nest.dispatch].sum() / max(nest.self_ps.sum(), 1)
     if share > LEAST_UNNAMED:
         yield (

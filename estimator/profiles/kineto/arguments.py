@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -12,6 +12,8 @@ from estimator.core.number_formats import known_format
 from estimator.core.table import LARGEST_WHOLE
 
 NO_TENSORS = ("Scalar", "ScalarList", "")
+
+Sizes = tuple[int, ...]
 
 
 class Call(NamedTuple):
@@ -28,9 +30,9 @@ class Call(NamedTuple):
 class Geometry(NamedTuple):
     """The sizes of a convolution's tensors, which it shares with its gradients."""
 
-    image: tuple[int, ...]
-    weight: tuple[int, ...]
-    output: tuple[int, ...]
+    image: Sizes
+    weight: Sizes
+    output: Sizes
 
 
 class Work(NamedTuple):
@@ -46,8 +48,8 @@ class Work(NamedTuple):
 class Tensor:
     """An operand's sizes, and its strides [elements] where the trace has them."""
 
-    dims: tuple[int, ...]
-    strides: tuple[int, ...]
+    dims: Sizes
+    strides: Sizes
 
     @property
     def transposed(self) -> bool:
@@ -111,18 +113,23 @@ def read_arguments(call: Call) -> list[Argument]:
     types, values = read_list(call.types), read_list(call.values)
     arguments = []
     for i, dims in enumerate(sizes):
-        kind = types[i] if i < len(types) else "Tensor"
-        steps = strides[i] if i < len(strides) and len(strides[i]) == len(dims) else [()] * len(dims)
-        missing = kind in NO_TENSORS or (kind == "TensorList" and dims == [()])  # none, or too many for the trace
-        tensors = [] if missing else list(map(Tensor, dims, steps))
-        if i < len(types):
-            tensors = [tensor if tensor.dims else ONE_ELEMENT for tensor in tensors]
+        kind = str(types[i]) if i < len(types) else None
+        tensors = _tensors(kind, dims, strides[i] if i < len(strides) else [])
         arguments.append(Argument(tuple(tensors), str(values[i]) if i < len(values) else ""))
     return arguments
 
 
+def _tensors(kind: str | None, dims: Sequence[Sizes], strides: Sequence[Sizes]) -> Iterator[Tensor]:
+    """Yield the tensors of an argument, of whose type (None) and strides the trace may tell nothing."""
+    if kind in NO_TENSORS or (kind == "TensorList" and dims == [()]):  # none, or too many for the trace
+        return
+    steps = strides if len(strides) == len(dims) else [()] * len(dims)
+    for tensor in map(Tensor, dims, steps):
+        yield ONE_ELEMENT if kind is not None and not tensor.dims else tensor
+
+
 @lru_cache(maxsize=1 << 14)
-def read_sizes(text: bytes) -> list[list[tuple[int, ...]]]:
+def read_sizes(text: bytes) -> list[list[Sizes]]:
     """The sizes of each argument's tensors, of one or of a list; () is a scalar, -1 an unreadable size."""
     sizes = []
     for argument in read_list(text):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from estimator.profiles.kineto.arguments import (
     Argument,
     Call,
+    Sizes,
     Tensor,
     Work,
     base_name,
@@ -127,7 +128,7 @@ def _mask(texts: Sequence[str], *, is_gradient: bool) -> str:
     return flags[0 if is_gradient else -1] if flags else ""
 
 
-def _operands(name: str, arguments: Sequence[Argument], signature: Signature) -> list[tuple[int, ...]]:
+def _operands(name: str, arguments: Sequence[Argument], signature: Signature) -> list[Sizes]:
     """The sizes of the gradient, where there is one, and of queries, keys and values; none where they tell no work."""
     operands = [_only(argument) for argument in arguments[: signature.queries + 3]]
     if len(operands) < signature.queries + 3 or any(_given(arguments, place) for place in signature.paged):
@@ -148,19 +149,19 @@ def _signature(base: str) -> Signature | None:
     return SIGNATURES.get(f"{library.partition('_flash')[0]}::{name}") or SIGNATURES.get(name)
 
 
-def _only(argument: Argument) -> tuple[int, ...]:
+def _only(argument: Argument) -> Sizes:
     """The sizes of an argument's one tensor; empty where it is none."""
     tensors = non_scalars(argument)
     return tensors[0].dims if len(tensors) == 1 else ()
 
 
-def _given(arguments: Sequence[Argument], place: int | None) -> tuple[int, ...]:
+def _given(arguments: Sequence[Argument], place: int | None) -> Sizes:
     """The sizes of the tensor at a place; empty where there is none."""
     return _only(arguments[place]) if place is not None and place < len(arguments) else ()
 
 
 def _as_batch(
-    operands: Sequence[tuple[int, ...]], arguments: Sequence[Argument], signature: Signature
+    operands: Sequence[Sizes], arguments: Sequence[Argument], signature: Signature
 ) -> list[tuple[int, int, int, int]]:
     """Packed operands as (sequence, position, head, size); none where the sequences' lengths differ, or may differ."""
     count = _given(arguments, signature.begins)[0] - 1

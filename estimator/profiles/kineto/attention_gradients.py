@@ -12,12 +12,11 @@ from collections import defaultdict
 
 import numpy as np
 
-from estimator.profiles.kineto.arguments import Argument, Call, non_scalars, read_arguments, read_list
+from estimator.profiles.kineto.arguments import Argument, Call, Sizes, non_scalars, read_arguments, read_list
 from estimator.profiles.kineto.attention import is_causal
 from estimator.profiles.kineto.nesting import Nesting
 from estimator.profiles.kineto.trace import Trace
 
-Sizes = tuple[int, ...]
 FORWARD, BACKWARD = "FlashAttnFunc", "FlashAttnFuncBackward"
 GRADIENT = "flash_attn::_flash_attn_backward"  # the op that newer versions have for it
 OWN_OP = re.compile(r"flash_attn\w*::_?flash_attn\w*_backward|aiter::\w*(bwd|backward)")

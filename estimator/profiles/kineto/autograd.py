@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from estimator.core.types import Flags, Integers
-from estimator.profiles.kineto.arguments import Call, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, read_sizes
 from estimator.profiles.kineto.nesting import (
     BACK,
     FORWARD,
@@ -58,7 +58,7 @@ def pass_numbers(trace: Trace, forward: Integers) -> Integers:
     return np.asarray(number[forward])
 
 
-def handed_over(call: Call) -> Sequence[tuple[int, ...]]:
+def handed_over(call: Call) -> Sequence[Sizes]:
     """The sizes of the gradients that an op hands over to a parameter; none for other ops."""
     sizes = read_sizes(call.dims) if call.name == GRADIENT_ENDS else []
     return sizes[0] if sizes else ()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.core.types import Integers
-from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.autograd import are_ends, in_order
-from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_calls, are_numbered_gradients
+from estimator.profiles.kineto.nesting import FORWARD, Nesting, are_numbered_gradients, are_products
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import ABSENT, Trace
 from estimator.profiles.timeline import step_at
@@ -20,7 +19,7 @@ def backward_passes(trace: Trace, nest: Nesting, steps: Steps) -> list[Integers]
     the forward pass, as in compiled code, a step is a pass.
     """
     ends = are_ends(trace)
-    products = are_calls(trace, torch_ops.does_product) & (nest.phase == FORWARD)
+    products = are_products(trace) & (nest.phase == FORWARD)
     rows = in_order(trace, (ends | products) & steps.ops)
     if ends[rows].all():
         return np.split(rows, np.flatnonzero(np.diff(step_at(steps.windows, trace.ops["start"][rows]))) + 1)

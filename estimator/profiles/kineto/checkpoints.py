@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from estimator.core.places import NO_BLOCK
 from estimator.core.types import Flags, Integers
-from estimator.profiles.kineto.arguments import Call, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, read_sizes
 from estimator.profiles.kineto.autograd import are_ends
 from estimator.profiles.kineto.nesting import (
     BACK,
@@ -25,12 +26,14 @@ from estimator.profiles.kineto.nesting import (
     NO_OP,
     Nesting,
     are_calls,
+    are_numbered,
+    first_behind,
     is_gradient,
     nearest,
     spread_inside,
     with_gradients,
 )
-from estimator.profiles.kineto.trace import ABSENT, Trace
+from estimator.profiles.kineto.trace import Trace
 
 OF_FUNCTION = "Backward"  # ends the name of a function's gradient, behind that of the function
 LEAST_DIMENSIONS = 3  # of an input whose size alone shows that it is no parameter
@@ -48,8 +51,7 @@ class Block(NamedTuple):
 
 def runs_again(trace: Trace, nest: Nesting) -> Flags:
     """Ops of the forward pass that a checkpoint runs again inside of a gradient: those that autograd numbers."""
-    numbered: Flags = (nest.phase == BACK) & (trace.ops["sequence"] != ABSENT)
-    return numbered & ~are_calls(trace, is_gradient)
+    return are_numbered(trace, (nest.phase == BACK) & ~are_calls(trace, is_gradient))
 
 
 def block_numbers(blocks: Sequence[Block], nest: Nesting) -> Integers:
@@ -82,9 +84,9 @@ def gradients_of_inputs(blocks: Sequence[Block], trace: Trace, nest: Nesting) ->
     return flags
 
 
-def _sizes(call: Call) -> list[tuple[int, ...]]:
+def _sizes(call: Call) -> list[Sizes]:
     """The sizes of a call's tensors."""
-    return [size for argument in read_sizes(call.dims) for size in argument if size]
+    return [size for size in chain(*read_sizes(call.dims)) if size]
 
 
 def find_blocks(trace: Trace, nest: Nesting, second_runs: Flags) -> Iterator[Block]:
@@ -117,7 +119,7 @@ class _Run:
     @classmethod
     def of(cls, trace: Trace, chosen: Flags) -> _Run:
         """These ops of a trace, where autograd numbers them."""
-        rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
+        rows = np.flatnonzero(are_numbered(trace, chosen))
         rows = rows[np.argsort(trace.ops["sequence"][rows], kind="stable")]
         names = [call.name for call in trace.calls]
         return cls(trace, names, with_gradients(trace, chosen), rows, trace.ops["sequence"][rows])
@@ -138,14 +140,8 @@ class _Run:
         kind, number = self.trace.ops["kind"], self.trace.ops["sequence"][gradient]
         name, own = self.names[kind[gradient]], self.between(number, number).tolist()
         functions = [row for row in own if self.names[kind[row]] + OF_FUNCTION == name]
-        ran = [row for row in functions if np.isin(kind[again], kind[self.inside(row)]).all()]
+        ran = [row for row in functions if np.isin(kind[again], kind[row + 1 : first_behind(self.trace, row)]).all()]
         return np.array(ran, dtype=np.int64)
-
-    def inside(self, row: int) -> slice:
-        """The ops inside an op, as those of a thread are sorted by their starts."""
-        ops = self.trace.ops
-        lane = slice(row, int(np.searchsorted(ops["lane"], ops["lane"][row], "right")))
-        return slice(row + 1, row + int(np.searchsorted(ops["start"][lane], ops["start"][row] + ops["duration"][row])))
 
     def numbered(self, gradient: int, again: Integers) -> Integers:
         """The ops whose numbers differ by one offset from those of the ops that run again.

@@ -146,7 +146,7 @@ def _around(records: Columns, lane: Integers, time: Integers) -> Integers:
         on_lane = on_lane.take(np.argsort(on_lane["start"], kind="stable"))
         wanted = lane == number
         row = np.searchsorted(on_lane["start"], time[wanted], side="right") - 1
-        end = np.append(on_lane["start"] + on_lane["duration"], UNKNOWN)
+        end = np.append(on_lane.end, UNKNOWN)
         messages[wanted] = np.where(end[row] > time[wanted], np.append(on_lane["message"], NOTHING)[row], NOTHING)
     return messages
 

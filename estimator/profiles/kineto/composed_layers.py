@@ -111,7 +111,7 @@ def _joined(*attributes: str | None) -> str:
 def _gradients(layers: Integers, trace: Trace, nest: Nesting) -> Iterator[tuple[int, Integers]]:
     """Yield each layer's row and the ops of the backward pass that its ops are the forward pass of."""
     ops, number = trace.ops, trace.ops["sequence"]
-    end = ops["start"] + ops["duration"]
+    end = ops.end
     back = np.flatnonzero(nest.phase == BACK)
     back = back[np.argsort(number[back], kind="stable")]
     for lane in np.unique(ops["lane"][layers]):

@@ -99,15 +99,22 @@ def describe_convolution(call: Call) -> tuple[Work, ...]:
     """A convolution, or the gradients of its backward pass; nothing where the trace lacks its operands."""
     arguments, base, geometry = named_arguments(call), base_name(call.name), call.geometry
     sizes = geometry or known_geometry(arguments)
-    given = [dims for dims in sizes if dims]
-    if len(given) < 2 or len({len(dims) for dims in given}) > 1 or len(given[0]) not in LAYOUTS:
+    if not _are_of_one_rank(sizes):
         return ()
-    shapes = shapes_text([tensor for argument in arguments.values() for tensor in non_scalars(argument)])
     if _of_library(base):
-        shapes = ";".join(str(Tensor(getattr(sizes, role), ())) or "unknown" for role in LIBRARY_ROLES[_suffix(base)])
+        roles = LIBRARY_ROLES[_suffix(base)]
+        shapes: str | None = ";".join(str(Tensor(getattr(sizes, role), ())) or "unknown" for role in roles)
+    else:
+        shapes = shapes_text([tensor for argument in arguments.values() for tensor in non_scalars(argument)])
     settings = _settings(arguments, base, sizes)
     output = str(Tensor(geometry.output, ())) if geometry and not _suffix(base) else None
     return tuple(Work(shapes, f"{settings};pass={pass_}", None, output) for pass_ in _passes(arguments, base))
+
+
+def _are_of_one_rank(sizes: Geometry) -> bool:
+    """Whether two tensors or more are known, all with the same number of axes, one to three of them of space."""
+    ranks = [len(dims) for dims in sizes if dims]
+    return len(ranks) > 1 and len(set(ranks)) == 1 and ranks[0] in LAYOUTS
 
 
 def named_arguments(call: Call) -> dict[str, Argument]:
@@ -143,23 +150,33 @@ def _of_library(base: str) -> bool:
 
 
 def _settings(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> str:
-    axes = max(map(len, sizes)) - 2
-    transposed = _is_transposed(arguments, base, sizes)
-    settings: dict[str, str | None] = {
-        name: _per_axis(read_value(arguments, argument), axes)
-        for name, argument in (("strides", "stride"), ("pads", "padding"), ("dilations", "dilation"))
+    """The attributes of a convolution, which are those of its gradients too."""
+    rank = max(map(len, sizes))
+    transposed, layout = _is_transposed(arguments, base, sizes), LAYOUTS[rank]
+    strides, pads, dilations = (
+        _per_axis(read_value(arguments, name), axes=rank - 2) for name in ("stride", "padding", "dilation")
+    )
+    settings = {
+        "strides": strides or _strides(_mirrored(sizes) if transposed else sizes),
+        "pads": pads,
+        "dilations": dilations,
+        "groups": _groups(arguments, sizes, transposed),
+        "layout": layout,
+        "kernel_layout": ("IO" if transposed else "OI") + layout[2:],
+        "channels_last": "1" if _has_channels_last(arguments) else None,
+        "bias": "1" if _has_bias(arguments) else None,
+        "transposed": "1" if transposed else None,
     }
-    settings["strides"] = settings["strides"] or _strides(_mirrored(sizes) if transposed else sizes)
-    groups = read_value(arguments, "groups")
-    if type(groups) is not int and not transposed and sizes.image and sizes.weight and sizes.weight[1] > 0:
-        groups = sizes.image[1] // sizes.weight[1]
-    settings["groups"] = str(groups) if type(groups) is int else "1"
-    settings["layout"] = layout = LAYOUTS[axes + 2]
-    settings["kernel_layout"] = ("IO" if transposed else "OI") + layout[2:]
-    settings["channels_last"] = "1" if _has_channels_last(arguments) else None
-    settings["bias"] = "1" if _has_bias(arguments) else None
-    text = ";".join(f"{name}={value}" for name, value in settings.items() if value)
-    return f"{text};transposed=1" if transposed else text
+    return ";".join(f"{name}={value}" for name, value in settings.items() if value)
+
+
+def _groups(arguments: Mapping[str, Argument], sizes: Geometry, transposed: bool) -> str:
+    """The groups of a convolution as stated, else by the channels of its image and its weights; 1 without either."""
+    stated = read_value(arguments, "groups")
+    if type(stated) is int:
+        return str(stated)
+    has_channels = not transposed and sizes.image and sizes.weight and sizes.weight[1] > 0
+    return str(sizes.image[1] // sizes.weight[1]) if has_channels else "1"
 
 
 def _is_transposed(arguments: Mapping[str, Argument], base: str, sizes: Geometry) -> bool:

@@ -13,8 +13,8 @@ import numpy as np
 
 from estimator.core.types import Integers
 from estimator.profiles.kineto import convolution_ops
-from estimator.profiles.kineto.arguments import Geometry, read_sizes
-from estimator.profiles.kineto.nesting import Nesting
+from estimator.profiles.kineto.arguments import Geometry, Sizes, read_sizes
+from estimator.profiles.kineto.nesting import Nesting, first_behind
 from estimator.profiles.kineto.trace import Trace
 
 
@@ -48,9 +48,9 @@ def _of_parents(rows: Integers, kinds: Integers, parent: Integers, known: dict[i
     return sizes
 
 
-def _outputs(sizes: dict[int, Geometry]) -> dict[tuple[tuple[int, ...], ...], Geometry]:
+def _outputs(sizes: dict[int, Geometry]) -> dict[tuple[Sizes, ...], Geometry]:
     """The one output of each image and weight; those of which the trace has several outputs are left out."""
-    by_pair: defaultdict[tuple[tuple[int, ...], ...], set[Geometry]] = defaultdict(set)
+    by_pair: defaultdict[tuple[Sizes, ...], set[Geometry]] = defaultdict(set)
     for geometry in set(sizes.values()):
         if all(geometry):
             by_pair[geometry[:2]].add(geometry)
@@ -59,16 +59,15 @@ def _outputs(sizes: dict[int, Geometry]) -> dict[tuple[tuple[int, ...], ...], Ge
 
 def _read_behind(trace: Trace, sizes: dict[int, Geometry]) -> Iterator[tuple[int, Geometry]]:
     """Yield each convolution with the tensor that the next op reads first, where that may be its output."""
-    calls, ops = list(trace.calls), trace.ops
+    calls, kind, lane = list(trace.calls), trace.ops["kind"], trace.ops["lane"]
     for row, known in sizes.items():
-        lane = slice(row, int(np.searchsorted(ops["lane"], ops["lane"][row], "right")))
-        behind = row + int(np.searchsorted(ops["start"][lane], ops["start"][row] + ops["duration"][row]))
-        if behind < lane.stop:
-            read_first = next(iter(read_sizes(calls[ops["kind"][behind]].dims)), [])[:1]
+        behind = first_behind(trace, row)
+        if behind < len(lane) and lane[behind] == lane[row]:
+            read_first = next(iter(read_sizes(calls[kind[behind]].dims)), [])[:1]
             yield from ((row, known._replace(output=output)) for output in read_first if _may_be_output(output, known))
 
 
-def _may_be_output(dims: tuple[int, ...], known: Geometry) -> bool:
+def _may_be_output(dims: Sizes, known: Geometry) -> bool:
     """Whether a tensor may be the output of a convolution of this image and weight."""
     image, weight, output = known
     if output or not image or len({len(dims), len(image), len(weight)}) > 1:

@@ -9,12 +9,12 @@ What a frozen table yields may be made to need a gradient, so that checkpoints h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
 from estimator.core.types import Flags
-from estimator.profiles.kineto import torch_ops
-from estimator.profiles.kineto.arguments import Call, base_name, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, base_name, read_sizes
 from estimator.profiles.kineto.autograd import handed_over
 from estimator.profiles.kineto.checkpoints import LEAST_DIMENSIONS
 from estimator.profiles.kineto.nesting import (
@@ -24,7 +24,8 @@ from estimator.profiles.kineto.nesting import (
     Nesting,
     are_around,
     are_calls,
-    is_gradient,
+    are_numbered_gradients,
+    are_products,
     nearest,
 )
 from estimator.profiles.kineto.trace import ABSENT, Trace
@@ -59,31 +60,29 @@ def gradients_of_lookups(trace: Trace, nest: Nesting, tracked: Flags) -> Flags:
     return are_calls(trace, lambda call: any(size in looked_up for size in handed_over(call)))
 
 
-def _looked_up(call: Call) -> tuple[int, ...]:
+def _looked_up(call: Call) -> Sizes:
     """The size of what an embedding yields, where it alone shows that it is no parameter's; () for other calls."""
-    sizes = [size for argument in read_sizes(call.dims)[:2] for size in argument]
+    sizes = [*chain(*read_sizes(call.dims)[:2])]
     is_lookup = base_name(call.name) == "embedding" and len(sizes) == 2 and len(sizes[1]) + 1 >= LEAST_DIMENSIONS
     return (*sizes[1], sizes[0][-1]) if is_lookup and sizes[0] else ()
 
 
 def _lone_products(trace: Trace, nest: Nesting, again: Flags) -> Iterator[tuple[int, int]]:
     """Yield each gradient that runs one product, and that product."""
-    does_product = are_calls(trace, torch_ops.does_product)
-    gradients = are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT)
-    inside = np.flatnonzero(does_product & ~nest.dispatch & (nest.phase == BACK) & ~again)
-    around = nearest(np.flatnonzero(gradients), nest.parent)[inside]
+    gradients = np.flatnonzero(are_numbered_gradients(trace))
+    inside = np.flatnonzero(are_products(trace) & ~nest.dispatch & (nest.phase == BACK) & ~again)
+    around = nearest(gradients, nest.parent)[inside]
     often = np.bincount(around[around != NO_OP], minlength=1)
     for row, gradient in zip(inside.tolist(), around.tolist(), strict=True):
         if gradient != NO_OP and often[gradient] == 1:
             yield gradient, row
 
 
-def _matrices(call: Call) -> list[tuple[int, ...]]:
+def _matrices(call: Call) -> list[Sizes]:
     """The sizes of the two factors of a product of matrices; none for other calls."""
     if not (place := WEIGHTS.get(base_name(call.name), 0)):
         return []
-    sizes = [size for argument in read_sizes(call.dims)[place - 1 : place + 1] for size in argument]
-    return [size for size in sizes if len(size) == 2]
+    return [size for size in chain(*read_sizes(call.dims)[place - 1 : place + 1]) if len(size) == 2]
 
 
 def _is_of_input(forward: Call, inside: Call) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from estimator.core.types import Flags, Integers
 from estimator.profiles.columns import slices
 from estimator.profiles.kineto import collectives, torch_ops
 from estimator.profiles.kineto.collectives import named
-from estimator.profiles.kineto.nesting import Nesting, is_matrix, product_above
+from estimator.profiles.kineto.nesting import Nesting, are_calls, are_products, product_above
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
 HELPER = re.compile(  # beside the kernel that does a product's work
@@ -60,76 +61,96 @@ def find_launches(trace: Trace, nest: Nesting) -> Launches:
     An event without a recorded launch, or with one on a thread of which no op is recorded, belongs to the one op that
     has its id, if there is one.
     """
-    launches = trace.launches
-    launch = _launch_of(trace.device["correlation"], trace.device["start"], launches["correlation"], launches["start"])
-    by_id = _look_up(trace.device["id"], _unique(trace.ops["id"]))
-    op = np.where(launch >= 0, -1, by_id)
-    time = np.where(op >= 0, trace.ops["start"][op], ABSENT) if len(trace.ops) else np.full_like(op, ABSENT)
-    known = np.flatnonzero(launch >= 0)
-    time[known] = launches["start"][launch[known]]
-    lane = np.full_like(op, -1)
-    lane[known] = launches["lane"][launch[known]]
-    for rows in slices(trace.ops["lane"]):
-        in_lane = known[lane[known] == trace.ops["lane"][rows.start]]
-        op[in_lane] = _innermost(trace, nest, rows, time[in_lane])
-    without_ops = known[~np.isin(lane[known], trace.ops["lane"])]
-    op[without_ops] = by_id[without_ops]
+    launches, device = trace.launches, trace.device
+    launch = _launch_of(device["correlation"], device["start"], launches["correlation"], launches["start"])
+    by_id = _look_up(device["id"], _unique(trace.ops["id"]))
+    lane = _at(launches["lane"], launch, missing=-1)
+    time = np.where(launch >= 0, _at(launches["start"], launch, ABSENT), _at(trace.ops["start"], by_id, ABSENT))
+    op = by_id.copy()
+    for thread in slices(trace.ops["lane"]):
+        launched = np.flatnonzero(lane == trace.ops["lane"][thread.start])
+        op[launched] = _innermost(trace, nest, thread, time[launched])
     _adopt_products(trace, nest, op)
-    graph = np.zeros(len(op), dtype=bool)
-    graph[known] = launches["graph"][launch[known]] > 0
-    return Launches(op, time, lane, graph)
+    return Launches(op, time, lane, _at(launches["graph"], launch, missing=0) > 0)
+
+
+def _at(column: Integers, rows: Integers, missing: int) -> Integers:
+    """The values of a column at these rows; ``missing`` for the row -1."""
+    return np.asarray(np.append(column, missing)[rows])
 
 
 def assign_work(trace: Trace, nest: Nesting, launches: Launches) -> Share:
-    """Assign the work of ops to device events.
-
-    The longest kernel of a product gets its operands, of those whose name says that they do such work where there are
-    any. A backward convolution's longest kernels get one gradient each, in order of time; a single kernel gets that of
-    its name. For any other op, all kernels named like its longest one and on the same stream get the operands and count
-    as one call.
-    """
-    op = launches.op
-    share = Share(op, np.full_like(op, NO), np.ones_like(op))
-    rows = np.flatnonzero(_does_work(trace, nest, op) & ~launches.graph)
-    if len(rows):
-        start, duration = trace.device["start"][rows], trace.device["duration"][rows]
-        unlikely = np.where(named(trace, HELPER), 2, np.where(named(trace, PRODUCT), 0, 1))[rows]
-        unlikely *= is_matrix(trace)[trace.ops["kind"][op[rows]]]
-        _assign_pieces(trace, share, rows[np.lexsort((start, -duration, unlikely, op[rows]))])
+    """Assign the work of ops to device events."""
+    share = Share(launches.op, np.full_like(launches.op, NO), np.ones_like(launches.op))
+    events = np.flatnonzero(_does_work(trace, nest, launches.op) & ~launches.graph)
+    is_product = are_products(trace)[launches.op[events]]
+    _assign_products(trace, share, events[is_product])
+    _assign_others(trace, share, events[~is_product])
     return share
 
 
 def _does_work(trace: Trace, nest: Nesting, op: Integers) -> Flags:
     """Whether each device event is a kernel of a known op that does its own work."""
     does_work: Flags = (op >= 0) & (trace.device["sort"] == KERNEL) & ~named(trace, collectives.KERNEL)
-    is_dispatch = nest.dispatch & is_matrix(trace)[trace.ops["kind"]]
+    is_dispatch = nest.dispatch & are_products(trace)
     does_work[does_work] &= ~is_dispatch[op[does_work]]
     return does_work
 
 
-def _assign_pieces(trace: Trace, share: Share, rows: Integers) -> None:
-    """Fill ``share`` for the kernels ``rows``, which are sorted by call, the longest first."""
-    device, kind = trace.device, trace.ops["kind"][share.op[rows]]
-    is_first = np.diff(share.op[rows], prepend=-1) != 0
-    call, first = np.cumsum(is_first) - 1, np.flatnonzero(is_first)
-    rank = np.arange(len(rows)) - first[call]
-    matrix = is_matrix(trace)[kind]
-    pieces = np.array([len(torch_ops.describe(described)) for described in trace.calls], dtype=np.int64)[kind]
-    longest = rows[first[call]]
-    same_name = (device["name"][rows] == device["name"][longest]) & (device["lane"][rows] == device["lane"][longest])
-    works = np.where(matrix, rank < pieces, same_name)
-    share.piece[rows[works]] = EVERY
-    share.calls[rows[works & ~matrix & (rank > 0)]] = 0
+class _Kernels(NamedTuple):
+    """Kernels sorted by the call that launched them: event, number of the call, and place among the call's kernels."""
 
-    one_each = matrix & works & (pieces > 1) & (np.bincount(call)[call] >= pieces)
-    call_of_kernel, kernels = call[one_each], rows[one_each]
-    in_time = kernels[np.lexsort((device["start"][kernels], call_of_kernel))]
-    share.piece[in_time] = np.arange(len(kernels)) - np.searchsorted(call_of_kernel, call_of_kernel)
+    event: Integers
+    call: Integers
+    place: Integers
 
-    is_helper = named(trace, HELPER)[rows]
-    alone = matrix & (pieces > 1) & (np.bincount(call, weights=~is_helper)[call] == 1)
-    share.piece[rows[alone & is_helper]] = NO
-    _assign_lone_gradients(trace, share, rows[alone & ~is_helper])
+
+def _by_call(trace: Trace, share: Share, events: Integers, likely: Integers) -> _Kernels:
+    """The kernels of each call, those that are most likely to do its work first, and of these the longest."""
+    start, duration = trace.device["start"][events], trace.device["duration"][events]
+    events = events[np.lexsort((start, -duration, -likely, share.op[events]))]
+    is_first = np.diff(share.op[events], prepend=-1) != 0
+    call = np.cumsum(is_first) - 1
+    return _Kernels(events, call, np.arange(len(events)) - np.flatnonzero(is_first)[call])
+
+
+def _assign_others(trace: Trace, share: Share, events: Integers) -> None:
+    """Fill ``share`` for ops that are no products: all kernels named like an op's longest one, and on its stream, get
+    the operands and count as one call.
+    """
+    kernel, call, place = _by_call(trace, share, events, likely=np.zeros_like(events))
+    name, stream = trace.device["name"][kernel], trace.device["lane"][kernel]
+    is_longest = place == 0
+    works = (name == name[is_longest][call]) & (stream == stream[is_longest][call])
+    share.piece[kernel[works]] = EVERY
+    share.calls[kernel[works & ~is_longest]] = 0
+
+
+def _assign_products(trace: Trace, share: Share, events: Integers) -> None:
+    """Fill ``share`` for products: the longest kernel gets the operands, of those whose name says that they do such
+    work where there are any.
+
+    A backward convolution's longest kernels get one gradient each, in order of time; a single kernel gets that of its
+    name.
+    """
+    helpers = named(trace, HELPER)
+    likely = np.where(helpers, 0, np.where(named(trace, PRODUCT), 2, 1))[events]
+    kernel, call, place = _by_call(trace, share, events, likely)
+    pieces_of_kind = np.array([len(torch_ops.describe(described)) for described in trace.calls], dtype=np.int64)
+    pieces = pieces_of_kind[trace.ops["kind"][share.op[kernel]]]
+    share.piece[kernel[place < pieces]] = EVERY
+    one_each = (pieces > 1) & (place < pieces) & (np.bincount(call)[call] >= pieces)
+    _assign_gradients_in_time(trace, share, kernel[one_each], call[one_each])
+    is_helper = helpers[kernel]
+    alone = (pieces > 1) & (np.bincount(call, weights=~is_helper)[call] == 1)
+    share.piece[kernel[alone & is_helper]] = NO
+    _assign_lone_gradients(trace, share, kernel[alone & ~is_helper])
+
+
+def _assign_gradients_in_time(trace: Trace, share: Share, kernels: Integers, call: Integers) -> None:
+    """Fill ``share`` where each gradient of a call has a kernel; ``kernels`` are sorted by ``call``."""
+    in_time = kernels[np.lexsort((trace.device["start"][kernels], call))]
+    share.piece[in_time] = np.arange(len(kernels)) - np.searchsorted(call, call)
 
 
 def _assign_lone_gradients(trace: Trace, share: Share, rows: Integers) -> None:
@@ -148,7 +169,7 @@ def _assign_lone_gradients(trace: Trace, share: Share, rows: Integers) -> None:
 
 def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Integers:
     """The row of the innermost op of a lane at each time; -1: none. Ops of no duration, as rounded, hold nothing."""
-    start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
+    start, end = trace.ops["start"], trace.ops.end
     lasting = np.flatnonzero(trace.ops["duration"][lane] > 0) + lane.start
     row: Integers = np.append(lasting, -1)[np.searchsorted(start[lasting], times, side="right") - 1]
     while (ended := (row >= 0) & (end[row] <= times)).any():
@@ -158,11 +179,9 @@ def _innermost(trace: Trace, nest: Nesting, lane: slice, times: Integers) -> Int
 
 def _adopt_products(trace: Trace, nest: Nesting, op: Integers) -> None:
     """Put the product around a library's own op in its place: its operands are known, and the library does its work."""
-    foreign = np.array(["::" in call.name and not call.name.startswith("aten::") for call in trace.calls], dtype=bool)
-    matrix = is_matrix(trace)
+    foreign = are_calls(trace, torch_ops.is_of_library) & ~are_products(trace)
     rows = np.flatnonzero(op >= 0)
-    kind = trace.ops["kind"][op[rows]]
-    rows = rows[foreign[kind] & ~matrix[kind]]
+    rows = rows[foreign[op[rows]]]
     above = product_above(trace, nest, op[rows])
     op[rows[above >= 0]] = above[above >= 0]
 

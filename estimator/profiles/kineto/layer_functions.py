@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
+from itertools import chain
 
-from estimator.profiles.kineto.arguments import Call, Work, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, Work, read_sizes
 
 LAYER = re.compile(r"_(Linear|GroupedLinear|LayerNormLinear|LayerNormMLP)(Backward)?")
 WEIGHT_FIRST, GRADIENT = "_Linear", "Backward"
 
-Sizes = tuple[int, ...]
 Product = tuple[int, int, int]  # rows, outputs and inputs of a layer
 
 
@@ -36,15 +36,16 @@ def describe_layer(call: Call) -> tuple[Work, ...]:
 
 def matrices(call: Call) -> list[Sizes]:
     """The tensors of two dimensions or more."""
-    return [sizes for argument in read_sizes(call.dims) for sizes in argument if len(sizes) > 1]
+    return [sizes for sizes in chain(*read_sizes(call.dims)) if len(sizes) > 1]
 
 
 def _products(name: str, tensors: list[Sizes]) -> list[Product]:
     """The products of a function of these tensors, of which some may be copies of its weights in fp8."""
+    others = [sizes for sizes in tensors[1:] if sizes[-1] == tensors[0][-1]]
     if name == WEIGHT_FIRST:
-        weights, images = tensors[:1], [sizes for sizes in tensors[1:] if sizes[-1] == tensors[0][-1]][-1:]
+        weights, images = tensors[:1], others[-1:]
     else:
-        images, weights = tensors[:1], [sizes for sizes in tensors[1:] if sizes[-1] == tensors[0][-1]][:1]
+        images, weights = tensors[:1], others[:1]
     if not images or not weights or len(weights[0]) != 2:
         return []
     rows, (outputs, depth) = math.prod(images[0][:-1]), weights[0]

@@ -52,12 +52,12 @@ def nest_ops(trace: Trace) -> Nesting:
     self_ps = duration.copy()
     np.subtract.at(self_ps, parent[child], duration[child])
     phase = _phases(trace, parent)
-    return Nesting(parent, self_ps, phase, _dispatching(trace, parent, self_ps, end, phase), crossing)
+    return Nesting(parent, self_ps, phase, _dispatch(trace, parent, self_ps, duration, phase), crossing)
 
 
 def product_above(trace: Trace, nest: Nesting, rows: Integers) -> Integers:
     """The nearest product around each op that does its own work; -1: none."""
-    does_work = is_matrix(trace)[trace.ops["kind"]] & ~nest.dispatch
+    does_work = are_products(trace) & ~nest.dispatch
     above = np.where(rows >= 0, nest.parent[rows], -1)
     while (open_ := (above >= 0) & ~does_work[above]).any():
         above[open_] = nest.parent[above[open_]]
@@ -67,7 +67,7 @@ def product_above(trace: Trace, nest: Nesting, rows: Integers) -> Integers:
 def inside(start: Integers, spans: Columns) -> Flags:
     """Whether each start lies inside any of the spans."""
     order = np.argsort(spans["start"], kind="stable")
-    begins, ends = spans["start"][order], (spans["start"] + spans["duration"])[order]
+    begins, ends = spans["start"][order], spans.end[order]
     reached = np.maximum.accumulate(np.concatenate([[start.min(initial=0)], ends]))
     return start < reached[np.searchsorted(begins, start, side="right")]
 
@@ -124,16 +124,25 @@ def are_kinds(trace: Trace, accept: Callable[[Call], object]) -> Flags:
     return np.array([bool(accept(call)) for call in trace.calls], dtype=bool)
 
 
-def is_matrix(trace: Trace) -> Flags:
-    """Whether each kind of op is a matrix product or a convolution."""
-    return are_kinds(trace, torch_ops.does_product)
+def are_products(trace: Trace) -> Flags:
+    """Which ops are matrix products or convolutions."""
+    return are_calls(trace, torch_ops.does_product)
+
+
+def first_behind(trace: Trace, row: int) -> int:
+    """The op of the same thread that is first to start once this one has ended; where there is none, the row behind the
+    thread's last op. Those before it, from the next row on, are inside this one.
+    """
+    start, duration, lane = trace.ops["start"], trace.ops["duration"], trace.ops["lane"]
+    thread = slice(row, int(np.searchsorted(lane, lane[row], side="right")))
+    return row + int(np.searchsorted(start[thread], start[row] + duration[row]))
 
 
 def _parents(trace: Trace) -> tuple[Integers, Integers, int]:
     """The row of each op's parent (-1: none); each op's end, which is no later than its parent's; and how many ops
     were cut off for that.
     """
-    start, end = trace.ops["start"], trace.ops["start"] + trace.ops["duration"]
+    start, end = trace.ops["start"], trace.ops.end
     parent, crossing = np.full(len(end), -1, dtype=np.int64), 0
     for lane in slices(trace.ops["lane"]):
         child, outer = events.parents(start[lane], end[lane])
@@ -180,7 +189,7 @@ def with_gradients(trace: Trace, chosen: Flags) -> Flags:
     An op tells the number that its gradient's op would get. Those of one number before the last one that tells it made
     none (PyTorch, torch/csrc/autograd/function.h, sequence_nr).
     """
-    rows = np.flatnonzero(chosen & (trace.ops["sequence"] != ABSENT))
+    rows = np.flatnonzero(are_numbered(trace, chosen))
     lane, number, start = (trace.ops[name][rows] for name in ("lane", "sequence", "start"))
     order = np.lexsort((start, number, lane))
     is_last = np.append((np.diff(number[order]) != 0) | (np.diff(lane[order]) != 0), True)
@@ -189,9 +198,14 @@ def with_gradients(trace: Trace, chosen: Flags) -> Flags:
     return flags
 
 
+def are_numbered(trace: Trace, chosen: Flags) -> Flags:
+    """Which of these ops tell autograd's number."""
+    return np.asarray(chosen & (trace.ops["sequence"] != ABSENT))
+
+
 def are_numbered_gradients(trace: Trace) -> Flags:
     """Which ops of the backward pass tell autograd's number."""
-    return np.asarray(are_calls(trace, is_gradient) & (trace.ops["sequence"] != ABSENT))
+    return are_numbered(trace, are_calls(trace, is_gradient))
 
 
 def numbers_of_gradients(trace: Trace) -> Integers:
@@ -230,31 +244,44 @@ def _mark_passes_of_updates(trace: Trace, parent: Integers, phase: Integers) -> 
         phase[(are_around(forward, parent) | are_inside(forward, parent)) & (phase == UPDATE)] = FORWARD
 
 
-def _dispatching(trace: Trace, parent: Integers, self_ps: Integers, end: Integers, phase: Integers) -> Flags:
-    """Whether each op only dispatches others: a product that holds a product or never multiplies itself, or a kind of
-    op that in its phase spends most of its time in ops whose largest operand is at least as large. Compiled code runs
-    kernels between its ops, unless these are ops themselves.
+def _dispatch(trace: Trace, parent: Integers, self_ps: Integers, duration: Integers, phase: Integers) -> Flags:
+    """Whether each op only dispatches others: a product that holds another one, or a kind of op that in its phase
+    spends most of its time in ops that do its work.
+
+    Compiled code runs kernels between its ops, unless these are ops themselves.
     """
-    ops, matrix = trace.ops, is_matrix(trace)
-    kind, duration = ops["kind"], end - ops["start"]
-    size = np.array([torch_ops.largest(call.dims) for call in trace.calls], dtype=np.int64)
-    child = np.flatnonzero(parent >= 0)
-    parent_kind = kind[parent[child]]
-    clones = are_kinds(trace, lambda call: call.name == "aten::clone")
-    in_place = are_kinds(trace, lambda call: call.name.endswith("_"))
+    is_product = are_products(trace)
+    is_compiled = are_calls(trace, torch_ops.is_compiled)
+    kernels_are_ops = are_kinds(trace, lambda call: torch_ops.GENERATED_KERNEL.match(call.name)).any()
+    flags = _mostly_dispatch(trace, parent, self_ps, duration, phase) & ~is_product
+    flags[is_compiled] = kernels_are_ops
+    products = np.flatnonzero(is_product)
+    lane, start = trace.ops["lane"][products], trace.ops["start"][products]
+    flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < (start + duration[products])[:-1])  # next one inside
+    has_child = np.isin(np.arange(len(parent)), parent)
+    return flags | (has_child & are_calls(trace, torch_ops.calls_products))
+
+
+def _mostly_dispatch(trace: Trace, parent: Integers, self_ps: Integers, duration: Integers, phase: Integers) -> Flags:
+    """Whether ops of each one's kind, in its phase, last less by themselves than the ops that do their work."""
+    kind, child = trace.ops["kind"], np.flatnonzero(parent >= 0)
+    outer = parent[child]
+    does_work = _do_work_of(trace, kind[child], kind[outer])
+    group = kind * len(PHASES) + phase  # a square only copies in the backward pass
+    groups = len(trace.calls) * len(PHASES)
+    dispatched_ps = np.bincount(group[outer], duration[child] * does_work, groups)
+    return np.asarray((dispatched_ps > np.bincount(group, self_ps, groups))[group])
+
+
+def _do_work_of(trace: Trace, inner: Integers, outer: Integers) -> Flags:
+    """Whether ops of the inner kinds do the work of those of the outer kinds, which call them: they have an operand as
+    large as any of the caller's, and do not just prepare a tensor for it.
+    """
+    largest = np.array([torch_ops.largest(call.dims) for call in trace.calls], dtype=np.int64)
+    prepares = are_kinds(trace, lambda call: PREPARES.fullmatch(call.name))[inner]
+    clones = are_kinds(trace, lambda call: call.name == "aten::clone")[inner]
+    in_place = are_kinds(trace, lambda call: call.name.endswith("_"))[outer]
     fills = are_kinds(trace, lambda call: FILLS.fullmatch(call.name))
-    prepares = are_kinds(trace, lambda call: PREPARES.fullmatch(call.name))
-    compiled = are_kinds(trace, lambda call: torch_ops.COMPILED.fullmatch(call.name))
-    as_large = (size[kind[child]] >= size[parent_kind]) & (kind[child] != parent_kind) & ~prepares[kind[child]]
-    as_large &= ~(clones[kind[child]] & in_place[parent_kind])
-    as_large &= ~(fills[kind[child]] & ~fills[parent_kind])  # an op that sums into its result clears that first
-    row = kind * len(PHASES) + phase  # a square only copies in the backward pass
-    dispatched_ps = np.bincount(row[parent[child]], duration[child] * as_large, len(matrix) * len(PHASES))
-    recorded = are_kinds(trace, lambda call: torch_ops.GENERATED_KERNEL.match(call.name)).any()
-    mostly = (dispatched_ps > np.bincount(row, self_ps, len(dispatched_ps)))[row] & ~matrix[kind]
-    flags = np.where(compiled[kind], recorded, mostly)
-    products = np.flatnonzero(matrix[kind])
-    lane, start, end = (column[products] for column in (ops["lane"], ops["start"], end))
-    flags[products[:-1]] = (lane[1:] == lane[:-1]) & (start[1:] < end[:-1])  # the next one begins inside
-    flags[parent[child]] |= are_kinds(trace, torch_ops.calls_products)[parent_kind]
-    return flags
+    clears = fills[inner] & ~fills[outer]  # an op that sums into its result clears that first
+    is_as_large = (largest[inner] >= largest[outer]) & (inner != outer)
+    return np.asarray(is_as_large & ~(prepares | (clones & in_place) | clears))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 
 from estimator.core.types import Flags, Integers
-from estimator.profiles.kineto.arguments import Call, base_name, read_precision, read_sizes
+from estimator.profiles.kineto.arguments import Call, Sizes, base_name, read_precision, read_sizes
 from estimator.profiles.kineto.autograd import are_ends, handed_over
 from estimator.profiles.kineto.frozen_weights import WEIGHTS
 from estimator.profiles.kineto.graph import Graph
@@ -17,6 +18,8 @@ from estimator.profiles.kineto.nesting import FORWARD, UPDATE, Nesting, are_arou
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import Trace
 from estimator.profiles.timeline import step_at
+
+Counts = Counter[Sizes]  # how many tensors there are of each size
 
 
 def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, passes: Sequence[Integers]) -> int | None:
@@ -26,14 +29,16 @@ def trained_numbers(trace: Trace, nest: Nesting, graph: Graph, passes: Sequence[
     reads each gradient. Where it reads most of them, one of a size that it does not read is an input's.
     """
     handed = [handed_over(call) for call in trace.calls]
-    gradients = Counter[tuple[int, ...]]()
+    gradients = Counts()
     for ends in passes:
-        gradients |= Counter(size for kind in trace.ops["kind"][ends[~graph.of_input[ends]]] for size in handed[kind])
+        kinds = trace.ops["kind"][ends[~graph.of_input[ends]]]
+        gradients |= Counter(size for kind in kinds for size in handed[kind])
     updates = _often(trace, nest.phase == UPDATE)
-    read = {size for call, _ in updates for argument in read_sizes(call.dims) for size in argument}
-    trained = Counter({size: count for size, count in gradients.items() if size in read})
-    counted = trained if 2 * trained.total() > gradients.total() else gradients
-    return sum(count * math.prod(size) for size, count in counted.items()) or None
+    read = {size for call, _ in updates for size in chain(*read_sizes(call.dims))}
+    updated = Counter({size: count for size, count in gradients.items() if size in read})
+    if 2 * updated.total() > gradients.total():
+        gradients = updated
+    return sum(count * math.prod(size) for size, count in gradients.items()) or None
 
 
 def handed_format(trace: Trace, in_steps: Flags) -> str | None:
@@ -47,20 +52,25 @@ def handed_format(trace: Trace, in_steps: Flags) -> str | None:
 def frozen_numbers(trace: Trace, nest: Nesting, graph: Graph, steps: Steps, passes: int) -> int | None:
     """Numbers of weights that are not trained, of so many forward passes; None where there are none.
 
-    Of weights of one size there are no more than take part without a gradient of their own being handed over. Passes
-    that evaluate the trained model itself hold no others: all its weights take part untracked ``again``. Once in each
-    step they are those of a copy, such as a teacher.
+    Of weights of one size there are no more than take part without a gradient of their own being handed over.
     """
-    in_steps, takes = steps.ops, are_calls(trace, _weights)
-    forward: Flags = in_steps & (nest.phase == FORWARD) & ~are_inside(takes, nest.parent)  # transforms call an op twice
+    takes = are_calls(trace, _weights)
+    outermost = ~are_inside(takes, nest.parent)  # transforms call an op twice
+    forward: Flags = steps.ops & (nest.phase == FORWARD) & outermost
     untracked = forward & ~are_around(graph.tracked, nest.parent)
-    frozen = _sizes(trace, untracked | (in_steps & graph.frozen), _weights)
-    taken, trained = _sizes(trace, forward, _weights), _sizes(trace, in_steps, _trained)
-    again = min((frozen[size] / count for size, count in trained.items() if size in taken), default=0.0)
-    is_copy = again == 1 and not _differ_by_step(trace, untracked & takes, steps)
-    without = {size: count / (1 + again * (not is_copy)) - trained[size] for size, count in taken.items()}
-    total = sum(max(min(count, without.get(size, 0.0)), 0.0) * math.prod(size) for size, count in frozen.items())
-    return round(total / passes) or None
+    taken, trained = _sizes(trace, forward, _weights), _sizes(trace, steps.ops, _trained)
+    frozen = _sizes(trace, untracked | (steps.ops & graph.frozen), _weights)
+    evaluations = _evaluations(frozen, taken, trained)
+    if evaluations == 1 and not _differ_by_step(trace, untracked & takes, steps):
+        evaluations = 0.0  # once in each step: these are the weights of a copy, such as a teacher
+    without_gradient = {size: count / (1 + evaluations) - trained[size] for size, count in taken.items()}
+    counts = {size: min(count, without_gradient.get(size, 0.0)) for size, count in frozen.items()}
+    return round(sum(max(count, 0.0) * math.prod(size) for size, count in counts.items()) / passes) or None
+
+
+def _evaluations(frozen: Counts, taken: Counts, trained: Counts) -> float:
+    """Passes that evaluate the trained model itself, for each that trains it: all its weights take part untracked."""
+    return min((frozen[size] / count for size, count in trained.items() if size in taken), default=0.0)
 
 
 def _differ_by_step(trace: Trace, ops: Flags, steps: Steps) -> bool:
@@ -77,25 +87,25 @@ def _often(trace: Trace, chosen: Flags) -> list[tuple[Call, int]]:
     return [(call, count) for call, count in zip(trace.calls, counts, strict=True) if count]
 
 
-def _sizes(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]) -> Counter[tuple[int, ...]]:
+def _sizes(trace: Trace, chosen: Flags, weights: Callable[[Call], Sequence[int]]) -> Counts:
     """How often these ops take weights of each size, whatever the order of its dimensions."""
-    sizes = Counter[tuple[int, ...]]()
+    sizes = Counts()
     for call, count in _often(trace, chosen):
         if size := tuple(sorted(weights(call))):
             sizes[size] += count
     return sizes
 
 
-def _weights(call: Call) -> tuple[int, ...]:
+def _weights(call: Call) -> Sizes:
     """The size of the weights that a call takes; () for other calls."""
     name, sizes = base_name(call.name), read_sizes(call.dims)
     return _only(sizes[WEIGHTS[name]]) if name in WEIGHTS and len(sizes) > WEIGHTS[name] else ()
 
 
-def _trained(call: Call) -> tuple[int, ...]:
+def _trained(call: Call) -> Sizes:
     """The size of the parameter that a call hands a gradient to; () for other calls."""
     return _only(handed_over(call))
 
 
-def _only(tensors: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def _only(tensors: Sequence[Sizes]) -> Sizes:
     return tensors[0] if len(tensors) == 1 else ()

@@ -18,6 +18,7 @@ from estimator.profiles.kineto.arguments import (
     ONE_ELEMENT,
     Argument,
     Call,
+    Sizes,
     Tensor,
     Work,
     base_name,
@@ -138,7 +139,7 @@ def _fitted(a: Tensor, b: Tensor) -> Work:
     return Work(shapes_text((a, b)), _attributes("n", "t" if a.dims[-1] == b.dims[-1] else "n"))
 
 
-def _of_template(tensors: Sequence[tuple[int, ...]]) -> Work:
+def _of_template(tensors: Sequence[Sizes]) -> Work:
     """The one product of two operands whose result is as large as the last operand; the others are fused to it.
 
     Operands are listed as they are stored, so only the numbers of their elements tell how they multiply.
@@ -157,7 +158,7 @@ def _of_template(tensors: Sequence[tuple[int, ...]]) -> Work:
     return Work(f"{groups}x{m}x{k};{groups}x{k}x{n}" if batched else f"{m}x{k};{k}x{n}", _attributes("n", "n"))
 
 
-def _sizes(a: int, b: int, result: tuple[int, ...], groups: int) -> tuple[int, int, int] | None:
+def _sizes(a: int, b: int, result: Sizes, groups: int) -> tuple[int, int, int] | None:
     """m, n and k of a product of so many elements; None where there is none."""
     n = result[-1]
     m = math.prod(result) // (groups * n)
@@ -181,7 +182,7 @@ def _grouped(factors: list[Tensor]) -> Work:
     return Work(shapes_text(factors), _attributes("t", "n")) if a.dims[0] == b.dims[0] else Work()
 
 
-def _rows_by_group(rows: tuple[int, ...], weights: tuple[int, ...]) -> Work:
+def _rows_by_group(rows: Sizes, weights: Sizes) -> Work:
     """Rows × depth times a matrix of each group; as a batch of groups where these can be of one size."""
     count, depth = rows
     groups, *sides = weights
@@ -193,7 +194,7 @@ def _rows_by_group(rows: tuple[int, ...], weights: tuple[int, ...]) -> Work:
     return Work(shapes_text((Tensor(rows, ()), Tensor(weights[1:], ()))), flags)
 
 
-def _batch_first(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def _batch_first(a: Sizes, b: Sizes) -> Sizes:
     """The sizes of a batched factor with its batch first, as the other one has it."""
     swapped = len(a) == len(b) == 3 and a[0] != b[0] == a[1]
     return (a[1], a[0], a[2]) if swapped else a

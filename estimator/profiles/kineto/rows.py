@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -29,13 +30,23 @@ DISPATCH = Work(attributes="dispatch=1")
 DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", *Work._fields)
 
 
+class _Key(NamedTuple):
+    """What distinguishes a row of OPS from others, as numbers."""
+
+    kind: int  # of op; -1: unknown
+    name: int  # of the kernel; -1: on the processor
+    lane: int  # stream; -1: on the processor
+    phase: int
+    piece: int  # of the op's work
+    sent: int  # message; NOTHING: none
+    layer: int  # that a processor ran op by op (mark_layers); NO_LAYER: none
+
+
 @dataclass(frozen=True)
 class Rows:
     """The rows of OPS as numbers.
 
-    Each line of ``keys`` holds the kind of op (-1: unknown), kernel name and stream (-1: on the processor), phase,
-    piece of the op's work, message (NOTHING: none), and layer that a processor ran op by op (mark_layers;
-    NO_LAYER: none). Each line of ``amounts`` holds calls, time [ps] and bytes.
+    Each line of ``keys`` is a :class:`_Key`. Each line of ``amounts`` holds calls, time [ps] and bytes.
     ``of_event`` is the line of each event, ``op`` its op (-1: unknown); ``tracked`` tells whether it is a call that
     autograd tracks.
     """
@@ -121,22 +132,24 @@ def table_of_rows(trace: Trace, rows: Rows) -> tuple[pd.DataFrame, Integers]:
 def _descriptions(trace: Trace, rows: Rows) -> Iterator[tuple[int, tuple[object, ...]]]:
     """Yield the row number and (number of pieces, *DESCRIBED) for each piece of each row's work."""
     calls, names, streams, messages = list(trace.calls), list(trace.names), list(trace.streams), list(trace.messages)
-    for row, (kind, name, lane, phase, piece, sent, layer) in enumerate(rows.keys.tolist()):
-        kernel = names[name] if name >= 0 else None
-        call = calls[kind] if kind >= 0 else Call(str(kernel))
-        message = messages[sent] if sent != NOTHING else Message()
-        op_type = message.op_type or (kernel if kernel and piece == NO else call.name)
-        place = ("cpu", None) if lane < 0 else (f"gpu:{streams[lane][0]}", str(streams[lane][1]))
-        pieces = _work(call, kernel, piece)
+    for row, key in enumerate(map(_Key._make, rows.keys.tolist())):
+        kernel = names[key.name] if key.name >= 0 else None
+        call = calls[key.kind] if key.kind >= 0 else Call(str(kernel))
+        message = messages[key.sent] if key.sent != NOTHING else None
+        op_type = (message and message.op_type) or (kernel if kernel and key.piece == NO else call.name)
+        place = ("cpu", None) if key.lane < 0 else (f"gpu:{streams[key.lane][0]}", str(streams[key.lane][1]))
+        names_of_op = (call.name or UNNAMED, op_type or UNNAMED, kernel)
+        pieces = _work(call, kernel, key.piece)
         for work in pieces:
-            if sent != NOTHING:
-                work = _sent(message, work)
-            if layer != NO_LAYER:
-                work = describe_part(call, kind, layer, work)
-            if work.precision == "fp32" and TF32.search(kernel or ""):
-                work = work._replace(precision="tf32")
-            names_of_op = (call.name or UNNAMED, op_type or UNNAMED, kernel)
-            yield row, (len(pieces), *names_of_op, *place, PHASES[phase], *work)
+            work = _sent(message, work) if message else work
+            work = describe_part(call, key.kind, key.layer, work) if key.layer != NO_LAYER else work
+            yield row, (len(pieces), *names_of_op, *place, PHASES[key.phase], *_in_tf32(work, kernel))
+
+
+def _in_tf32(work: Work, kernel: str | None) -> Work:
+    """The work in TF32 where the kernel's name says so: the types of its operands do not."""
+    runs_in_it = work.precision == "fp32" and TF32.search(kernel or "")
+    return work._replace(precision="tf32") if runs_in_it else work
 
 
 def _sent(message: Message, work: Work) -> Work:

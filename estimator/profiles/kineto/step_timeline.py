@@ -30,6 +30,6 @@ def step_timeline(trace: Trace, launches: Launches, steps: Steps, row: Integers)
         step=steps.step,
         lanes=[f"gpu:{number}/{stream}" for number, stream in trace.streams],
         windows=steps.windows,
-        waits=np.stack([waits["start"], waits["start"] + waits["duration"]], axis=1),
+        waits=np.stack([waits["start"], waits.end], axis=1),
     )
     return typical_timeline(record)

@@ -15,9 +15,9 @@ from estimator.core.types import Flags, Integers
 from estimator.profiles import events
 from estimator.profiles.columns import Columns, slices
 from estimator.profiles.device_steps import last_ends, non_empty, outside_warnings, wall_ps
-from estimator.profiles.kineto.nesting import is_matrix
+from estimator.profiles.kineto.nesting import are_products
 from estimator.profiles.kineto.trace import ABSENT, OPTIMIZER_STEP, PROFILER_STEP, Trace
-from estimator.profiles.steps import STATE_STEPS
+from estimator.profiles.steps import NO_WINDOWS, STATE_STEPS
 from estimator.profiles.timeline import step_at
 
 FROM_UPDATES = (
@@ -56,16 +56,22 @@ def find_steps(trace: Trace, launched: Integers) -> Steps:
     windows = _whole(_marked(trace), times, timed["duration"])
     bounds, warnings = (windows, ()) if len(windows) else _updates(trace)
     if not len(bounds):
-        first, last = span_ps(trace)
-        wall = None if is_device else (last - first) / 1e12
-        all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
-        return Steps(1, wall, all_ops, first_step, bounds, (NO_STEPS.format(wall=NO_WALL if is_device else ""),))
+        return _whole_trace(trace)
     step, of_op = step_at(bounds, launched), step_at(bounds, trace.ops["start"])
-    completed = last_ends(step, trace.device["start"] + trace.device["duration"], len(bounds)) if is_device else None
+    completed = last_ends(step, trace.device.end, len(bounds)) if is_device else None
     wall_s = wall_ps(bounds, completed, _busy_ps(trace.device.take(step >= 0))) / 1e12
     outside = _outside(trace.device if is_device else trace.ops, (step if is_device else of_op) < 0)
     updates = len(bounds) + 1 if warnings else None
     return Steps(len(bounds), wall_s, of_op >= 0, step, bounds, (*warnings, *outside), updates)
+
+
+def _whole_trace(trace: Trace) -> Steps:
+    """A trace without marks as one step, whose wall time is known of the host alone."""
+    first, last = span_ps(trace)
+    is_device = bool(len(trace.device))
+    all_ops, first_step = np.ones(len(trace.ops), dtype=bool), np.zeros(len(trace.device), dtype=np.int64)
+    warning = NO_STEPS.format(wall=NO_WALL if is_device else "")
+    return Steps(1, None if is_device else (last - first) / 1e12, all_ops, first_step, NO_WINDOWS, (warning,))
 
 
 def _at_the_earliest(device: Columns, launched: Integers) -> Integers:
@@ -86,7 +92,7 @@ def _at_the_earliest(device: Columns, launched: Integers) -> Integers:
 def span_ps(trace: Trace) -> tuple[int, int]:
     """The first start and the last end, since the first event in the file [ps]."""
     tables = [columns for columns in (trace.ops, trace.device, trace.marks) if len(columns)]
-    ends = (int((columns["start"] + columns["duration"]).max()) for columns in tables)
+    ends = (int(columns.end.max()) for columns in tables)
     return min(int(columns["start"].min()) for columns in tables), max(ends)
 
 
@@ -104,11 +110,7 @@ def _marked(trace: Trace) -> Integers:
     marks = trace.marks.take(trace.marked(PROFILER_STEP))
     longest = marks.take(np.lexsort((-marks["duration"], marks["name"])))
     longest = longest.take(np.unique(longest["name"], return_index=True)[1])
-    return _windows(longest["start"], longest["start"] + longest["duration"])
-
-
-def _windows(start: Integers, end: Integers) -> Integers:
-    return np.stack([start, end], axis=1)[np.argsort(start, kind="stable")]
+    return longest.windows()
 
 
 def _whole(windows: Integers, times: Integers, durations: Integers) -> Integers:
@@ -137,18 +139,18 @@ def _updates(trace: Trace) -> tuple[Integers, tuple[str, ...]]:
     marks = trace.marks.take(trace.marked(OPTIMIZER_STEP))
     names, counts = np.unique(marks["name"], return_counts=True)
     if not len(names):
-        return np.empty((0, 2), dtype=np.int64), ()
+        return NO_WINDOWS, ()
     updates = marks.take(marks["name"] == names[counts.argmin()])
-    ends = _last_in_a_row(trace, _windows(updates["start"], updates["start"] + updates["duration"]))
+    ends = _last_in_a_row(trace, updates.windows())
     if len(ends) < 2:
-        return np.empty((0, 2), dtype=np.int64), ()
+        return NO_WINDOWS, ()
     warning = FROM_UPDATES.format(mark=PROFILER_STEP, steps=len(ends) - 1)
-    return _windows(ends[:-1], ends[1:]), (warning,)
+    return np.column_stack([ends[:-1], ends[1:]]), (warning,)
 
 
 def _last_in_a_row(trace: Trace, updates: Integers) -> Integers:
     """The ends of the updates behind which a product comes first, and of the last one [ps]; of all without products."""
-    products = np.sort(trace.ops["start"][is_matrix(trace)[trace.ops["kind"]]])
+    products = np.sort(trace.ops["start"][are_products(trace)])
     before = np.searchsorted(products, updates[:, 0])
     is_last = np.append(np.diff(before) > 0, True)
     return np.sort(updates[is_last, 1] if len(products) else updates[:, 1])

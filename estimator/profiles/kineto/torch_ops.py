@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
+from itertools import chain
 
 from estimator.core.number_formats import known_format
 from estimator.core.table import LARGEST_WHOLE
@@ -36,7 +37,7 @@ SEVERAL_PRODUCTS = ("einsum", "tensordot", "inner", "chain_matmul", "linalg_mult
 
 
 @lru_cache(maxsize=1 << 16)
-def is_matrix(name: str) -> bool:
+def names_product(name: str) -> bool:
     """Whether an op computes or dispatches matrix products or convolutions."""
     base = base_name(name)
     is_one = is_product(name) or base in CONVOLUTIONS or is_attention(base)
@@ -53,8 +54,12 @@ def does_product(call: Call) -> bool:
     """Whether a call computes or dispatches matrix products or convolutions; of a library's op, only where its operands
     tell which, as an op around or inside it may tell it else.
     """
-    own = call.name.startswith("aten::") or "::" not in call.name
-    return is_matrix(call.name) and (own or describe(call)[0].shapes is not None)
+    return names_product(call.name) and (not is_of_library(call) or describe(call)[0].shapes is not None)
+
+
+def is_of_library(call: Call) -> bool:
+    """Whether an op is of another library than PyTorch."""
+    return "::" in call.name and not call.name.startswith("aten::")
 
 
 def describe(call: Call) -> tuple[Work, ...]:
@@ -76,11 +81,15 @@ def describe(call: Call) -> tuple[Work, ...]:
     return (pieces[0]._replace(attributes=_cast(call.types)),) if base == "copy" else pieces
 
 
+def is_compiled(call: Call) -> bool:
+    """Whether an op runs code that torch.compile generated."""
+    return bool(COMPILED.fullmatch(call.name))
+
+
 @lru_cache(maxsize=1 << 14)
 def largest(dims: bytes) -> int:
     """Elements of a call's largest operand; 0 where it has none or the trace has no shapes."""
-    sizes = (math.prod(tensor) for argument in read_sizes(dims) for tensor in argument)
-    return min(max(sizes, default=0), LARGEST_WHOLE)
+    return min(max(map(math.prod, chain(*read_sizes(dims))), default=0), LARGEST_WHOLE)
 
 
 @lru_cache(maxsize=1 << 14)

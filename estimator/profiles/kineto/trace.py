@@ -62,32 +62,18 @@ class Trace:
     waits: Columns = field(default_factory=lambda: Columns("start", "duration"))  # of the host for a device
     marks: Columns = field(default_factory=lambda: Columns("name", "lane", "start", "duration"))
 
-    def keep(self, batch: list[Any], origin: int) -> None:
-        """Put the X events of one batch into the columns; times count from the origin [µs]."""
+    def keep(self, batch: list[Any]) -> None:
+        """Put the X events of one batch into the columns."""
         by_category = self._by_category(batch)
-        marks = [e for cat in ANNOTATED for e in by_category[cat] if e.name.startswith(MARKS)]
-        if marks:
-            self.marks.add([self.names[e.name] for e in marks], self._lanes(marks), *self._times(marks, origin))
+        annotated = [e for cat in ANNOTATED for e in by_category[cat]]
+        marks = [e for e in annotated if e.name.startswith(MARKS)]
+        self.marks.add([self.names[e.name] for e in marks], self._lanes(marks), *self._times(marks))
         ops = [e for cat in OPS for e in by_category[cat] if not e.name.startswith(MARKS)]
-        ops += [e for e in marks if e.name.startswith(LOADER)]
-        if ops:
-            kinds, ids = [self.calls[_call(e)] for e in ops], [self.number(e.args.id) for e in ops]
-            sequence = [self.number(e.args.sequence) for e in ops]
-            self.ops.add(kinds, self._lanes(ops), *self._times(ops, origin), ids, sequence)
-        self._keep_messages([e for cat in ANNOTATED for e in by_category[cat]], origin)
-        device = [e for cat in ON_DEVICE for e in by_category[cat]]
-        if device:
-            self._keep_device(device, origin)
-        self.foreign.update({cat: len(found) for cat, found in by_category.items() if FOREIGN.search(cat)})
-        launches = [e for cat, events in by_category.items() if LAUNCHES.search(cat) for e in events]
-        if launches:
-            starts = chrome_trace.picoseconds(launches, "ts", self.where, origin)
-            graphs = [GRAPH_LAUNCH in e.name for e in launches]
-            correlations = [self.number(e.args.correlation) for e in launches]
-            self.launches.add(correlations, self._lanes(launches), starts, graphs)
-            waits = chrome_trace.finished([e for e in launches if WAITS.search(e.name)])
-            if waits:
-                self.waits.add(*self._times(waits, origin))
+        self._keep_ops([*ops, *(e for e in marks if e.name.startswith(LOADER))])
+        self._keep_messages(annotated)
+        self._keep_device([e for cat in ON_DEVICE for e in by_category[cat]])
+        self._keep_launches([e for cat, events in by_category.items() if LAUNCHES.search(cat) for e in events])
+        self.foreign.update({cat: len(events) for cat, events in by_category.items() if FOREIGN.search(cat)})
 
     def number(self, identity: Identity) -> int:
         """An identity as a whole number; texts get negative numbers of their own."""
@@ -108,33 +94,43 @@ class Trace:
         as_written: defaultdict[str | None, list[Any]] = defaultdict(list)
         for e in batch:
             as_written[e.cat].append(e)
-        for category, found in as_written.items():
-            by_category[(category or "").lower()] += found
+        for category, events in as_written.items():
+            by_category[(category or "").lower()] += events
         for category in (*ANNOTATED, *ON_DEVICE):
             ended = chrome_trace.finished(by_category[category])
             self.unfinished += len(by_category[category]) - len(ended)
             by_category[category] = ended
         return by_category
 
-    def _keep_device(self, events: list[Any], origin: int) -> None:
+    def _keep_ops(self, events: list[Any]) -> None:
+        kinds, ids = [self.calls[_call(e)] for e in events], [self.number(e.args.id) for e in events]
+        sequence = [self.number(e.args.sequence) for e in events]
+        self.ops.add(kinds, self._lanes(events), *self._times(events), ids, sequence)
+
+    def _keep_device(self, events: list[Any]) -> None:
         self.device.add(
             [self.names[e.name] for e in events],
             [ON_DEVICE[e.cat.lower()] for e in events],
             [self.streams[_first_known(e.args.device, e.pid), _first_known(e.args.stream, e.tid)] for e in events],
-            *self._times(events, origin),
+            *self._times(events),
             [self.number(_first_known(e.args.id, e.args.old_id)) for e in events],
             [self.number(e.args.correlation) for e in events],
             [self.number(e.args.bytes) for e in events],
             [self._message(stated_message(e.args)) for e in events],
         )
 
-    def _keep_messages(self, events: list[Any], origin: int) -> None:
+    def _keep_launches(self, events: list[Any]) -> None:
+        """Keep the calls of the device's runtime, and those of them that wait for a device."""
+        correlations = [self.number(e.args.correlation) for e in events]
+        graphs = [GRAPH_LAUNCH in e.name for e in events]
+        self.launches.add(correlations, self._lanes(events), self._starts(events), graphs)
+        self.waits.add(*self._times(chrome_trace.finished([e for e in events if WAITS.search(e.name)])))
+
+    def _keep_messages(self, events: list[Any]) -> None:
         """Keep the events of the host around the launch of a message."""
         sent = [(e, message) for e in events if (message := stated_message(e.args) or annotated_message(e))]
-        if sent:
-            sending = [e for e, _ in sent]
-            numbers = [self._message(message) for _, message in sent]
-            self.sent.add(numbers, self._lanes(sending), *self._times(sending, origin))
+        numbers, sending = [self._message(message) for _, message in sent], [e for e, _ in sent]
+        self.sent.add(numbers, self._lanes(sending), *self._times(sending))
 
     def _message(self, message: Message | None) -> int:
         return NOTHING if message is None else self.messages[message]
@@ -142,22 +138,20 @@ class Trace:
     def _lanes(self, events: list[Any]) -> list[int]:
         return [self.threads[e.pid, e.tid] for e in events]
 
-    def _times(self, events: list[Any], origin: int) -> tuple[Integers, Integers]:
-        return (
-            chrome_trace.picoseconds(events, "ts", self.where, origin),
-            chrome_trace.picoseconds(events, "dur", self.where),
-        )
+    def _starts(self, events: list[Any]) -> Integers:
+        return chrome_trace.picoseconds(events, "ts", self.where, self.origin_us)
+
+    def _times(self, events: list[Any]) -> tuple[Integers, Integers]:
+        return self._starts(events), chrome_trace.picoseconds(events, "dur", self.where)
 
 
 def scan(dump: Dump) -> Trace:
     """Read a trace into columns, ops sorted. Raises EstimatorError where it is damaged or a time is unreadable."""
-    trace, event, origin = Trace(str(dump)), _event_type(), None
-    for batch in chrome_trace.scan(dump, event, trace.metadata):
-        timed = [e for e in batch if e.ph == "X"]
-        if timed:
-            origin = chrome_trace.first_microsecond(timed, trace.where) if origin is None else origin
-            trace.keep(timed, origin)
-    trace.origin_us = origin or 0
+    trace = Trace(str(dump))
+    batches = chrome_trace.scan(dump, _event_type(), trace.metadata)
+    for timed, origin_us in chrome_trace.timed_events(batches, trace.where):
+        trace.origin_us = origin_us
+        trace.keep(timed)
     trace.ops, trace.device = trace.ops.sorted_by_lane(), trace.device.sorted_by_lane()
     return trace
 
@@ -193,7 +187,7 @@ def _call(event: Any) -> Call:
     args = event.args
     dims, types = bytes(args.dims) or bytes(args.old_dims), bytes(args.types)
     types = b"" if types == b"[]" else types  # before 2021 types were never filled in
-    if torch_ops.is_matrix(event.name):
+    if torch_ops.names_product(event.name):
         return Call(event.name, dims, types, bytes(args.strides), bytes(args.values))
     return Call(event.name, dims, types)
 

@@ -10,11 +10,10 @@ import pandas as pd
 from estimator.core.number_formats import WIDE, format_of_updates
 from estimator.core.types import Optimizer, Workload
 from estimator.profiles.frameworks import PYTORCH, with_framework
-from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.autograd import in_order
 from estimator.profiles.kineto.backward_passes import backward_passes
 from estimator.profiles.kineto.graph import Graph
-from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_calls
+from estimator.profiles.kineto.nesting import BACK, FORWARD, UPDATE, Nesting, are_products
 from estimator.profiles.kineto.parameters import frozen_numbers, handed_format, trained_numbers
 from estimator.profiles.kineto.steps import Steps
 from estimator.profiles.kineto.trace import OPTIMIZER, OPTIMIZER_STEP, Trace
@@ -36,19 +35,20 @@ def as_traced(
     """
     ends_of_passes = backward_passes(trace, nest, steps)
     passes = max(len(ends_of_passes), steps.count)
+    traced: dict[str, object] = {}
     if workload.parameters is None:
         numbers = trained_numbers(trace, nest, graph, ends_of_passes)
         frozen = frozen_numbers(trace, nest, graph, steps, passes) if numbers else None
-        update = {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
-        workload = workload.model_copy(update=update)
+        traced |= {"parameters": numbers, "frozen_parameters": workload.frozen_parameters or frozen}
     if workload.parameter_precision is None:
-        workload = workload.model_copy(update={"parameter_precision": _kept_format(trace, steps, ops)})
+        traced["parameter_precision"] = _kept_format(trace, steps, ops)
     if workload.optimizer is None and (name := _optimizer_name(trace, nest)):
-        workload = workload.model_copy(update={"optimizer": Optimizer(name=name)})
+        traced["optimizer"] = Optimizer(name=name)
     if passes > steps.count or _keeps_gradients(trace, nest):
-        workload = workload.model_copy(update={"gradients_in_forward": True})
+        traced["gradients_in_forward"] = True
     trains = np.isin(nest.phase, (BACK, UPDATE)).any() or any(GRADIENT.search(call.name) for call in trace.calls)
-    return with_mode(with_framework(workload, PYTORCH), not trains and len(nest.phase) > 0)
+    workload = with_framework(workload.model_copy(update=traced), PYTORCH)
+    return with_mode(workload, not trains and len(nest.phase) > 0)
 
 
 def _kept_format(trace: Trace, steps: Steps, ops: pd.DataFrame) -> str | None:
@@ -65,7 +65,7 @@ def _kept_format(trace: Trace, steps: Steps, ops: pd.DataFrame) -> str | None:
 def _keeps_gradients(trace: Trace, nest: Nesting) -> bool:
     """Whether gradients are set to nothing behind the forward pass: the op before each mark of that is one of it."""
     marked = trace.marks["start"][trace.marked(ZERO_GRAD)]
-    rows = in_order(trace, are_calls(trace, torch_ops.does_product) & np.isin(nest.phase, (FORWARD, BACK)))
+    rows = in_order(trace, are_products(trace) & np.isin(nest.phase, (FORWARD, BACK)))
     if not len(marked) or not len(rows):
         return False
     before = np.searchsorted(trace.ops["start"][rows], marked) - 1

@@ -112,21 +112,27 @@ def ops_of(layers: Layers, split: Split = WHOLE, end: End | None = None) -> pd.D
     gradients = Gradients({node.name: node.result.shape for _, nodes in whole for node in nodes})
     if end == "first":
         gradients.receive(parts[-1][1][-1])
+    made = _add_gradients(rows, parts, gradients)
+    for block in sorted(made, key=lambda number: -1 if number is None else number):
+        if made[block]:
+            _update(rows, block, made[block])
+    return OPS.conform(pd.DataFrame(rows.columns).assign(time_s=0.0), "layers")
+
+
+def _add_gradients(rows: Rows, parts: Parts, gradients: Gradients) -> dict[int | None, list[str]]:
+    """Append the backward pass; the ops that hold the gradients of each block's parameters."""
     earliest = dict(reversed(parts))  # whose gradients come last
     made: dict[int | None, list[str]] = {}
-    if layers.adapted and end != "last":
+    if rows.layers.adapted and rows.end != "last":
         parts = parts[1:]  # nothing that is trained stands before the blocks
     for block, nodes in reversed(parts):
-        again, kept = _again(layers, nodes) if block is not None else ([], {})
+        again, kept = _again(rows.layers, nodes) if block is not None else ([], {})
         rows.add((node.forward() for node in again), "backward", block)
         added = rows.add(_backward(nodes, gradients, kept), "backward", block)
         made.setdefault(block, []).extend(row.op for row in added if _is_of_parameters(row))
         if nodes is earliest[block]:
             made[block] = _cast_gradients(rows, block, made[block])
-    for block in sorted(made, key=lambda number: -1 if number is None else number):
-        if made[block]:
-            _update(rows, block, made[block])
-    return OPS.conform(pd.DataFrame(rows.columns).assign(time_s=0.0), "layers")
+    return made
 
 
 def _parts(layers: Layers, split: Split) -> Parts:

@@ -23,7 +23,7 @@ from estimator.profiles.tfprof.names import BYTES, COUNT, SECONDS
 FORMAT = "tfprof text (op view, input shapes)"
 VIEWS = True
 
-PYTORCH = b"# of Calls"  # a column of its tables of averages
+TABLE_OF_AVERAGES = re.compile(rb"(?m)^\s*Name .*Self CPU.*# of Calls")  # of PyTorch's profiler
 TIME = re.compile(r"(-?\d+(?:\.\d+)?)(us|ms|sec)\b(?:\s*\((\d+(?:\.\d+)?)%,\s*(\d+(?:\.\d+)?)%\))?")
 SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?B)\b")
 OP_LINE = re.compile(r"^([A-Za-z_][\w.:/]*)\s+(?=[-\d])")
@@ -52,7 +52,7 @@ class Aggregate:
 
 def recognises(head: bytes) -> bool:
     """Whether any of the first lines is an op line with a time, or a shape line, and none is PyTorch's."""
-    if PYTORCH in head:
+    if TABLE_OF_AVERAGES.search(head):
         return False
     lines = (decode_head(head) or "").splitlines()[:200]
     return any(SHAPE_LINE.match(line) or (OP_LINE.match(line) and TIME.search(line)) for line in lines)

@@ -164,18 +164,19 @@ def _events(trace: list[Any], where: str) -> Iterator[Event]:
         place = f"{where}: event {number}"
         if not isinstance(event, dict):
             raise EstimatorError(f"{place} is {kind_of_value(event)}; expected an object with ph, ts and args")
-        lane = str(event.get("pid")), str(event.get("tid"))
-        if event.get("ph") == "X" and event.get("cat") == "Op":
-            yield _event(event, places, event.get("dur"), place)
-        elif event.get("ph") == "B":
-            open_[lane].append((number, event))
-        elif event.get("ph") == "E":
-            if not open_[lane]:
+        of_lane = open_[str(event.get("pid")), str(event.get("tid"))]
+        match event.get("ph"):
+            case "X" if event.get("cat") == "Op":
+                yield _event(event, places, event.get("dur"), place)
+            case "B":
+                of_lane.append((number, event))
+            case "E" if not of_lane:
                 raise EstimatorError(f"{place} ends '{event.get('name')}', which never began; capture it again")
-            begun = open_[lane].pop()[1]
-            if begun.get("cat") == "Op":
-                start, end = (_number(e.get("ts"), "ts", place) for e in (begun, event))
-                yield _event(begun, places, end - start, place)
+            case "E":
+                _, begun = of_lane.pop()
+                if begun.get("cat") == "Op":
+                    start, end = (_number(each.get("ts"), "ts", place) for each in (begun, event))
+                    yield _event(begun, places, end - start, place)
     unclosed = next((begun[-1] for begun in open_.values() if begun), None)
     if unclosed:
         number, event = unclosed

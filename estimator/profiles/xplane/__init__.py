@@ -7,9 +7,8 @@ Message: tsl/profiler/protobuf/xplane.proto of OpenXLA.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from estimator.profiles.timeline import step_at
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import devices, hlo, ops
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mix
-from estimator.profiles.xplane.ops import EventMetadata, Kind, Line, Plane
+from estimator.profiles.xplane.ops import Kind, Line, Plane
 from estimator.profiles.xplane.step_timeline import (
     CORRELATION,
     DeviceRecord,
@@ -258,45 +257,69 @@ def _read_again(content: Content, spans: list[Span], ordered: bool, before: _Rea
     return reading
 
 
+@dataclass(frozen=True)
+class _Source:
+    """The content of a dump, and how the events of its lines are read."""
+
+    content: Content
+    ordered: bool  # whether they are in the order of time
+    base_ns: int  # start of the first line
+    chunk_bytes: int  # of one line, decoded at once
+    op_lines: frozenset[int]  # the identities of the lines that hold ops
+
+    @classmethod
+    def of(cls, content: Content, planes: list[Plane], ordered: bool) -> _Source:
+        """How to read these planes."""
+        lines = [line for plane in planes for line in plane.lines]
+        base_ns = min((line.timestamp_ns for line in lines), default=0)
+        chunk_bytes = int(np.clip(LANES_MEMORY // max(len(lines), 1), *CHUNK_BYTES))
+        return cls(content, ordered, base_ns, chunk_bytes, frozenset(map(id, ops.op_lines(planes))))
+
+
 def _read_in_order(content: Content, spans: list[Span], ordered: bool, counted: Integers = NO_WINDOWS) -> _Reading:
+    """Read the planes: first the host's, then each accelerator's, whose steps the host may have marked."""
     planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
     ops.set_aside(planes)
+    accelerators = [plane for plane in planes if plane.device]
+    source = _Source.of(content, planes, ordered)
     reading = _Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
-    with_ops = {id(line) for line in ops.op_lines(planes)}
     with_streams = [
-        plane for plane in planes if any(id(line) in with_ops and _is_flat(plane, line) for line in plane.lines)
+        plane
+        for plane in accelerators
+        if any(id(line) in source.op_lines and _is_stream(plane, line) for line in plane.lines)
     ]
     reading.launched = kernel_names(content, with_streams)
-    base_ns = min((line.timestamp_ns for plane in planes for line in plane.lines), default=0)
-    chunk = int(np.clip(LANES_MEMORY // max(sum(len(plane.lines) for plane in planes), 1), *CHUNK_BYTES))
-    host = [plane for plane in planes if not plane.device]
-    for group in [host, *([plane] for plane in planes if plane.device)]:
-        own = _accelerator(content, group[0], reading, base_ns, chunk, ordered) if group is not host else None
-        part = own or _Part()
+    _read_part(source, [plane for plane in planes if not plane.device], reading, _Part(counted=counted))
+    for plane in accelerators:
+        part = _accelerator(source, plane, reading)
         part.counted = part.counted if len(part.counted) else counted
-        reading.parts.append(part)
-        nested: list[Iterator[Batch]] = []
-        flat: list[Iterator[Batch]] = []
-        for plane in group:
-            events = _PlaneEvents(content, plane, reading, part, chunk)
-            for line in plane.lines if len(events.metadata) else []:
-                lanes = flat if _is_flat(plane, line) else nested
-                lanes.append(events.batches(line, base_ns, id(line) in with_ops, ordered))
-        part.total = tally(nested, flat, part.waits)
+        _read_part(source, [plane], reading, part)
     return reading
 
 
-def _is_flat(plane: Plane, line: Line) -> bool:
-    """Whether the events of a line do not nest: those of a GPU's streams."""
+def _read_part(source: _Source, planes: list[Plane], reading: _Reading, part: _Part) -> None:
+    """Read what ran on one accelerator, or on the host, into the reading."""
+    reading.parts.append(part)
+    nested: list[Iterator[Batch]] = []
+    streams: list[Iterator[Batch]] = []
+    for plane in planes:
+        events = _PlaneEvents(source, plane, reading, part)
+        for line in plane.lines if len(events.metadata) else []:
+            lanes = streams if _is_stream(plane, line) else nested
+            lanes.append(events.batches(line))
+    part.total = tally(nested, streams, part.waits)
+
+
+def _is_stream(plane: Plane, line: Line) -> bool:
+    """Whether a line is a GPU's stream, whose events do not nest."""
     return plane.device and line.name != ops.XLA_LINE
 
 
-def _accelerator(
-    content: Content, plane: Plane, reading: _Reading, base_ns: int, chunk_bytes: int, ordered: bool
-) -> _Part:
+def _accelerator(source: _Source, plane: Plane, reading: _Reading) -> _Part:
     """The part of an accelerator before its ops are read; what the host marked and launched is known by then."""
+    content = source.content
     part = _Part(plane.name, devices.recorded_name(content, plane), devices.recorded_numbers(content, plane))
-    part.steps = devices.read_steps(content, plane, base_ns, chunk_bytes, ordered)
+    part.steps = devices.read_steps(content, plane, source.base_ns, source.chunk_bytes, source.ordered)
     if len(part.steps):
         part.counted = np.array([[part.steps[0, 0], part.steps[-1, 1]]])
     elif reading.steps.windows and len(reading.host.launches):
@@ -308,53 +331,56 @@ def _accelerator(
 class _PlaneEvents:
     """Turns the events of one plane's lines into batches of kinds, and records the steps among them."""
 
-    def __init__(self, content: Content, plane: Plane, reading: _Reading, part: _Part, chunk_bytes: int) -> None:
-        self.plane, self.reading, self.part = plane, reading, part
+    def __init__(self, source: _Source, plane: Plane, reading: _Reading, part: _Part) -> None:
+        self.source, self.plane, self.reading, self.part = source, plane, reading, part
         correlated = (CORRELATION,) if reading.launched else ()
         stats = plane.ids((*IDENTITY, STEP, RUN, ORDINAL, *devices.COPY_STATS, *correlated))
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
         self.texts = Texts(plane.stats)
-        self.described = {event: ops.read_metadata(content, plane, event) for event in plane.events}
-        relevant = sorted(event for event, metadata in self.described.items() if self._is_relevant(metadata))
-        self.metadata = np.array(relevant, dtype=np.int64)
-        self.waits = np.array([event for event in relevant if is_wait(self.described[event].name)], dtype=np.int64)
-        on_input = [event for event in relevant if self.described[event].name in ops.WAITS_FOR_INPUT]
-        self.input = np.array([] if plane.device else on_input, dtype=np.int64)
-        ids = np.array([*stats.values()], dtype=np.int64)
+        self.described = {event: ops.read_metadata(source.content, plane, event) for event in plane.events}
+        self.metadata = self._named(self._is_relevant)
+        self.waits = self._named(is_wait)
+        self.input = self._named(lambda name: name in ops.WAITS_FOR_INPUT and not plane.device)
         calls = {event: ops.CALLED.match(metadata.name) for event, metadata in self.described.items()}
         self.functions = {event: call[1] for event, call in calls.items() if call and not plane.device}
-        self.reader = LineReader(content, self.metadata, ids, self.texts, chunk_bytes)
+        ids = np.array([*stats.values()], dtype=np.int64)
+        self.reader = LineReader(source.content, self.metadata, ids, self.texts, source.chunk_bytes)
         self.numbers: dict[int, int] = {}  # kind by key; NO_OP where the event is no op
         self.cached_key = np.zeros(1 << CACHE_BITS, dtype=np.int64)
         self.cached_key[0] = -1  # an empty slot must hold no key that belongs there
         self.cached_number = np.zeros(1 << CACHE_BITS, dtype=np.int64)
         self.may_mark = not (plane.device and reading.steps.windows)  # the host's marks come first
 
-    def _is_relevant(self, metadata: EventMetadata) -> bool:
-        of_host = self.reading.launched and may_launch_or_wait(metadata.name, self.reading.launched)
-        return self.plane.device or bool(of_host) or ops.may_be_op_or_step(metadata.name)
+    def _named(self, accept: Callable[[str], object]) -> Integers:
+        """The metadata of the events whose names are accepted, in rising order."""
+        accepted = sorted(event for event, metadata in self.described.items() if accept(metadata.name))
+        return np.array(accepted, dtype=np.int64)
 
-    def batches(self, line: Line, base_ns: int, with_ops: bool, ordered: bool) -> Iterator[Batch]:
+    def _is_relevant(self, name: str) -> bool:
+        of_host = self.reading.launched and may_launch_or_wait(name, self.reading.launched)
+        return self.plane.device or bool(of_host) or ops.may_be_op_or_step(name)
+
+    def batches(self, line: Line) -> Iterator[Batch]:
         """Yield the ops of one line in the order of time. Raises OutOfOrderError, and EstimatorError."""
-        parts = self.reader.read(*line.span, ordered)
-        if not ordered:
+        parts = self.reader.read(*line.span, self.source.ordered)
+        if not self.source.ordered:
             parts = iter([join([self.reader.no_events(), *parts])])
-        shift = (line.timestamp_ns - base_ns) * 1000
         last = -LONGEST
-        for batch in map(partial(self._batch, line=line, shift=shift, with_ops=with_ops), parts):
+        for batch in (self._batch(part, line) for part in parts):
             if len(batch) and batch.start[0] < last:
                 raise OutOfOrderError
             last = int(batch.start[-1]) if len(batch) else last
             yield batch
 
-    def _batch(self, events: Events, line: Line, shift: int, with_ops: bool) -> Batch:
+    def _batch(self, events: Events, line: Line) -> Batch:
         """The ops among the events, on the dump's common clock and in the order of time."""
+        shift = (line.timestamp_ns - self.source.base_ns) * 1000  # [ps]
         self._refuse_impossible(events, line, shift)
         events = Events(events.metadata, events.start + shift, events.duration, events.tokens)
         self._record_steps(events)
         self._record_host(events)
-        if not with_ops:
+        if id(line) not in self.source.op_lines:
             return NO_EVENTS
         if ops.prepares_input(self.plane, line):  # of what runs there only the step's own wait is of the step
             events = events.take(np.isin(events.metadata, self.input))
@@ -374,11 +400,11 @@ class _PlaneEvents:
         correlation = self._correlation(events)
         launches, waits = correlation != ABSENT, np.isin(events.metadata, self.waits)
         self.reading.host.add_launches(correlation[launches], events.start[launches])
-        self.reading.host.waits.add(events.start[waits], (events.start + events.duration)[waits])
+        self.reading.host.waits.add(events.start[waits], events.end[waits])
 
     def _record_device(self, events: Events, number: Integers, line: Line) -> None:
         """Keep the ops of a GPU's stream."""
-        if _is_flat(self.plane, line):
+        if _is_stream(self.plane, line):
             columns = (number, events.start, events.duration, self._correlation(events))
             self.part.record.add(line.name, *(column[number != NO_OP] for column in columns))
 
@@ -401,7 +427,7 @@ class _PlaneEvents:
         times = self.reading.host.launch_or_start(self._correlation(events), events.start) if by_host else events.start
         step = step_at(self.part.counted, times)
         if self.part.completed is not None:
-            ends = last_ends(step, events.start + events.duration, len(self.part.completed))
+            ends = last_ends(step, events.end, len(self.part.completed))
             self.part.completed = np.maximum(self.part.completed, ends)
         self.part.outside_ps += int(events.duration[step < 0].sum())
         return events.take(step >= 0)
@@ -422,23 +448,35 @@ class _PlaneEvents:
                 )
 
     def _record_steps(self, events: Events) -> None:
-        end = events.start + events.duration
+        self._record_calls(events)
+        if STEP in self.stats and self.may_mark:
+            self._record_marks(events)
+        if RUN in self.stats and ops.PROGRAM_ID in self.stats:
+            self._record_runs(events)
+
+    def _record_calls(self, events: Events) -> None:
+        """Record the calls of traced functions."""
+        end = events.end
         for row in np.flatnonzero(np.isin(events.metadata, [*self.functions])):
             function = self.functions[int(events.metadata[row])]
             self.reading.steps.mark_call(function, int(events.start[row]), int(end[row]))
-        if STEP in self.stats and self.may_mark:
-            for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
-                name = self.described[int(events.metadata[row])].name
-                self.reading.steps.mark(name, int(events.start[row]), int(end[row]))
-        if RUN in self.stats and ops.PROGRAM_ID in self.stats:
-            run, program = (events.tokens[self.stats.index(name)] for name in (RUN, ops.PROGRAM_ID))
-            rows_of_runs = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))
-            run, program = run[rows_of_runs], program[rows_of_runs]
-            boundaries = np.flatnonzero((np.diff(run) != 0) | (np.diff(program) != 0)) + 1
-            for part in np.split(np.arange(len(rows_of_runs)), boundaries) if len(rows_of_runs) else ():
-                first, rows = part[0], rows_of_runs[part]
-                span = int(events.start[rows].min()), int(end[rows].max())
-                self.reading.steps.mark_run(int(program[first]), int(run[first]), *span)
+
+    def _record_marks(self, events: Events) -> None:
+        """Record the events that have the number of a step."""
+        end = events.end
+        for row in np.flatnonzero(events.tokens[self.stats.index(STEP)] != ABSENT):
+            name = self.described[int(events.metadata[row])].name
+            self.reading.steps.mark(name, int(events.start[row]), int(end[row]))
+
+    def _record_runs(self, events: Events) -> None:
+        """Record the runs of programs: the events of one number and program that follow each other."""
+        run, program = (events.tokens[self.stats.index(name)] for name in (RUN, ops.PROGRAM_ID))
+        rows = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))
+        begins = (np.diff(run[rows], prepend=UNNUMBERED) != 0) | (np.diff(program[rows], prepend=UNNUMBERED) != 0)
+        end = events.end
+        for of_run in np.split(rows, np.flatnonzero(begins))[1:]:
+            first, span = of_run[0], (int(events.start[of_run].min()), int(end[of_run].max()))
+            self.reading.steps.mark_run(int(program[first]), int(run[first]), *span)
 
     def _kind_numbers(self, events: Events) -> Integers:
         """The number of each event's kind, whose key is made of its metadata and the stats of IDENTITY."""

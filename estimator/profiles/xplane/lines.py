@@ -52,6 +52,11 @@ class Events:
     def __len__(self) -> int:
         return len(self.metadata)
 
+    @property
+    def end(self) -> Integers:
+        """When each event ended [ps]."""
+        return self.start + self.duration
+
     def take(self, rows: Flags) -> Events:
         """The events of these rows."""
         return Events(*(column[..., rows] for column in vars(self).values()))

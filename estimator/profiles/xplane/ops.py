@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -136,7 +137,7 @@ def read_plane(content: Content, span: Span, whole: bool) -> Plane:
             plane.events[key] = entry
         elif number == PLANE_STAT_NAMES:
             key, entry = _entry(content, wire.span(value))
-            plane.stats[key] = _first_text(content, entry, NAME)
+            plane.stats[key] = _name(content, entry)
         elif number == PLANE_STATS:
             plane.own_stats.append(wire.span(value))
     return plane
@@ -169,8 +170,8 @@ def _entry(content: Content, span: Span) -> tuple[int, Span]:
     return key, entry
 
 
-def _first_text(content: Content, span: Span, wanted: int) -> str:
-    return next((wire.text(content, value) for number, value in wire.fields(content, *span) if number == wanted), "")
+def _name(content: Content, span: Span) -> str:
+    return next((wire.text(content, value) for number, value in wire.fields(content, *span) if number == NAME), "")
 
 
 def read_metadata(content: Content, plane: Plane, metadata: int) -> EventMetadata:
@@ -262,30 +263,42 @@ def kinds(
     stats = {**metadata.stats, **{name: text for name, text in stats.items() if text}}
     shapes, precision = typed_shapes(stats.get("shape") or stats.get("tensor_shapes") or "")
     launched = metadata.name if plane.device else None
-    base = dict.fromkeys(COLUMNS) | {
-        "placement": plane.name,
-        "shapes": shapes,
-        "precision": precision,
-        "launched": launched,
-    }
+    known = {"placement": plane.name, "shapes": shapes, "precision": precision, "launched": launched}
+    base = dict.fromkeys(COLUMNS) | known
     instruction = stats.get("hlo_op") or (metadata.display_name if plane.device and PROGRAM_ID in stats else "")
     if instruction:
-        named = (stats.get(PROGRAM_ID, ""), stats.get("hlo_module", ""))
-        program = next((programs[name] for name in named if name in programs), hlo.NO_PROGRAM)
+        programs_named = (stats.get(PROGRAM_ID, ""), stats.get("hlo_module", ""))
+        program = next((programs[name] for name in programs_named if name in programs), hlo.NO_PROGRAM)
         return _instructions(event, instruction, program, base)
-    if metadata.name in WAITS_FOR_INPUT:
-        return [Kind(event, {**base, "op": INPUT, "op_type": INPUT, "kernel": INPUT}, INPUT)]
-    op = TF_OP.match(stats.get("tf_op") or annotated_op(stats.get("annotation", "")) or metadata.name)
+    op = _executed(plane, metadata.name, stats)
+    if op is None:
+        return []
+    names = {"op": op.name, "op_type": op.op_type, "kernel": op.kernel}
+    return [Kind(event, base | names, op.path, by_executor=op.by_executor)]
+
+
+class _Op(NamedTuple):
+    """An op that is no instruction of a program, as OPS and :class:`Kind` name it."""
+
+    name: str
+    op_type: str
+    kernel: str
+    path: str = ""
+    by_executor: bool = False
+
+
+def _executed(plane: Plane, event_name: str, stats: Mapping[str, str]) -> _Op | None:
+    """The op that an event is by its name and stats, outside of XLA's programs; None where it is none."""
+    if event_name in WAITS_FOR_INPUT:
+        return _Op(INPUT, INPUT, INPUT, INPUT)
+    op = TF_OP.match(stats.get("tf_op") or annotated_op(stats.get("annotation", "")) or event_name)
     if op and not CALLS.search(op[2]):
-        kernel = metadata.name if plane.device else op[2]
         name = REPLICA.sub(r"\1", op[1])
-        return [Kind(event, {**base, "op": name, "op_type": op[2], "kernel": kernel}, name, by_executor=True)]
-    eager = eager_type(metadata.name)
+        return _Op(name, op[2], event_name if plane.device else op[2], name, by_executor=True)
+    eager = eager_type(event_name)
     if eager and not plane.device:
-        return [Kind(event, {**base, "op": eager, "op_type": eager, "kernel": eager}, "", by_executor=True)]
-    if plane.device and metadata.name:
-        return [Kind(event, {**base, "op": metadata.name, "op_type": metadata.name, "kernel": metadata.name}, "")]
-    return []
+        return _Op(eager, eager, eager, by_executor=True)
+    return _Op(event_name, event_name, event_name) if plane.device and event_name else None
 
 
 def eager_type(name: str) -> str | None:

@@ -65,21 +65,25 @@ def kept_state(taken: Iterable[Taken], given: Iterable[Array], gradients: Iterab
     masters = _masters(trained, states)
     trained = {place: each for place, each in trained.items() if place not in masters}
     states -= set(masters.values())
-    weights: Counter[str] = Counter()
-    states_bytes = 0.0
-    for place, each in trained.items():
-        precision, sizes = each.array
-        if place in states:
-            states_bytes += math.prod(sizes) * ITEMSIZE[precision]
-        else:
-            weights[precision] += math.prod(sizes)
+    weights = _numbers(each for place, each in trained.items() if place not in states)
     if not (numbers := weights.total()):
         return None
     precision = max(weights, key=weights.__getitem__)
-    frozen = sum(math.prod(each.array[1]) for each in kept.values() if each.is_frozen)
+    of_states = _numbers(each for place, each in trained.items() if place in states)
+    states_bytes = sum(count * ITEMSIZE[each] for each, count in of_states.items())
+    frozen = _numbers(each for each in kept.values() if each.is_frozen).total()
     gives_gradients = not Counter(each.array for each in trained.values()) - Counter(gradients)
     slots = None if gives_gradients else states_bytes / (numbers * ITEMSIZE[precision])
     return State(numbers, slots, precision, frozen)
+
+
+def _numbers(arrays: Iterable[Taken]) -> Counter[str]:
+    """How many numbers of each format the arrays hold."""
+    numbers: Counter[str] = Counter()
+    for each in arrays:
+        precision, sizes = each.array
+        numbers[precision] += math.prod(sizes)
+    return numbers
 
 
 def _masters(kept: Mapping[Place, Taken], states: set[Place]) -> dict[Place, Place]:

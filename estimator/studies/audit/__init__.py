@@ -16,7 +16,7 @@ from estimator.studies.audit.runs import plan_runs, run_rows
 from estimator.studies.audit.table import Table
 from estimator.studies.audit.times import check_times
 from estimator.studies.audit.types import Audit
-from estimator.studies.places import read_profile_beside
+from estimator.studies.places import resolve_profile
 from estimator.work import replace_optimizer
 
 
@@ -33,7 +33,7 @@ def audit_table(name: str, table: Table, folder: Path, draws: int, seed: int) ->
     Raises EstimatorError where a stated mark contradicts the numbers, or a named profile or device is missing.
     """
     profiles = {
-        row_name: replace_optimizer(read_profile_beside(folder, row.profile), row.optimizer)
+        row_name: replace_optimizer(resolve_profile(folder, row.profile), row.optimizer)
         for row_name, row in table.rows.items()
     }
     plans = plan_runs(table, folder, draws, seed)

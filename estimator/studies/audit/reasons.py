@@ -32,8 +32,16 @@ def _reasons_of_known_steps(implied: ImpliedStep, runs: Sequence[Run]) -> Iterat
     if not runs:
         yield f"{step}; nothing is known of the device"
         return
-    run, kernels = runs[0], float(runs[0].step.samples[0])
+    kernels = float(runs[0].step.samples[0])
     yield f"{step}, {implied.time_s / kernels:.3g} times the {format_seconds(kernels)} of its kernels"
+    yield from _reasons_of_run(implied, runs[0])
+    for other_run in runs[1:]:
+        epoch, device = float(other_run.numbers["epoch_s"].samples[0]), other_run.estimate.target.name
+        yield f"on {device} the epoch's kernels would take {format_seconds(epoch)}"
+
+
+def _reasons_of_run(implied: ImpliedStep, run: Run) -> Iterator[str]:
+    """How the step that a printed time implies compares with the one that is predicted on its device."""
     if run.forward:
         validation_samples = run.numbers["validation_samples"].samples[0]
         passes = f"forward passes over {validation_samples:,.0f} samples held out"
@@ -47,9 +55,6 @@ def _reasons_of_known_steps(implied: ImpliedStep, runs: Sequence[Run]) -> Iterat
         yield f"{rate} in products and convolutions, {share}"
     if implied.time_s < run.estimate.floor_s:
         yield f"less than the {format_seconds(run.estimate.floor_s)} that peak and bandwidth allow"
-    for other_run in runs[1:]:
-        epoch, device = float(other_run.numbers["epoch_s"].samples[0]), other_run.estimate.target.name
-        yield f"on {device} the epoch's kernels would take {format_seconds(epoch)}"
 
 
 def _reasons_of_unknown_steps(row: Row, cell: Cell, runs: Mapping[Cell, Sequence[Run]]) -> Iterator[str]:

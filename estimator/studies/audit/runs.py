@@ -14,7 +14,7 @@ from estimator.studies.audit.epochs import STEP_OF_EPOCH, count_steps, derive_ep
 from estimator.studies.audit.table import Row, Table
 from estimator.studies.audit.types import Cell
 from estimator.studies.forward import estimate_forward
-from estimator.studies.places import beside
+from estimator.studies.places import resolve_name
 
 Plans = Mapping[str, Mapping[str, RunPlan]]  # by column, then by name of each device that the column may be
 
@@ -69,7 +69,7 @@ def plan_runs(table: Table, folder: Path, draws: int, seed: int) -> Plans:
     """The run plan for each device that a column may be, the likeliest first."""
     return {
         column: {
-            device: RunPlan(beside(folder, device), table.precision, layout=entry.layout, draws=draws, seed=seed)
+            device: RunPlan(resolve_name(folder, device), table.precision, layout=entry.layout, draws=draws, seed=seed)
             for device in entry.devices
         }
         for column, entry in table.columns.items()
