@@ -20,7 +20,7 @@ HELPER = re.compile(  # beside the kernel that does a product's work
     r"|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
 )
 PRODUCT = re.compile(  # kernels whose name says that they do a product's work
-    r"(?i)gemm|gemv|conv|[wd]grad|fprop|winograd|cijk_|nvjet|cutlass|xmma|matmul|_mm_|dot_kernel|fft|flash|fmha|attn|"
+    r"(?i)gemm|gemv|conv(?!er)|[wd]grad|fprop|winograd|cijk_|nvjet|cutlass|xmma|matmul|_mm_|dot_kernel|fft|flash|fmha|attn|"
     r"attention"
 )
 GRADIENTS = {  # a pass of a convolution → kernels whose name says that they compute it alone
