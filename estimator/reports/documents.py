@@ -68,16 +68,16 @@ def _text(value: Any, margin: str) -> str:
 
 def plain(value: object) -> Any:
     """The value with numpy and pandas scalars as Python scalars, and NaN and NA as None."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, str) or value is None or isinstance(value, bool):
+    if value is None or isinstance(value, str | bool):  # the most frequent types first: a report has millions of values
         return value
-    if isinstance(value, Sequence | np.ndarray):
-        return [plain(item) for item in value]
-    if isinstance(value, int | np.integer):
-        return int(value)
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence | np.ndarray):
+        return [plain(item) for item in value]
     return None  # pandas.NA
 
 
