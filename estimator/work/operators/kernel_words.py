@@ -8,8 +8,7 @@ of its namespaces and its template's arguments: ``kentry<MoeSortingKernel>`` sor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from estimator.work.operators.plain_names import plain_name
 
@@ -74,27 +73,29 @@ OPERATORS = (
 )
 
 
-def patterns_of(operators: Iterable[tuple[str, str]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Operators with their patterns compiled."""
-    return tuple((operator, re.compile(pattern)) for operator, pattern in operators)
-
-
-OF_MESSAGES, OF_WORK = patterns_of(MESSAGES), patterns_of(OPERATORS)
-
-
 @lru_cache(maxsize=2**16)
 def operator_of_words(kernel: str) -> str | None:
     """The operator that the words in a kernel's name tell; None where they tell none."""
     function, arguments = parts(kernel)
     texts = (words(text) for text in (function.rpartition("::")[2], function, arguments))
-    return next((operator for text in texts for operator, pattern in OF_WORK if pattern.search(text)), None)
+    return next((operator for text in texts if (operator := _first(OPERATORS, text))), None)
 
 
 @lru_cache(maxsize=2**16)
 def operator_of_message(kernel: str) -> str | None:
     """The operator of a kernel that sends messages, whatever else it does; None where its name tells of none."""
-    function = words(parts(kernel)[0])
-    return next((operator for operator, pattern in OF_MESSAGES if pattern.search(function)), None)
+    return _first(MESSAGES, words(parts(kernel)[0]))
+
+
+def _first(operators: tuple[tuple[str, str], ...], text: str) -> str | None:
+    """The first operator whose pattern is in a text; None where none is."""
+    return next((operator for operator, pattern in operators if _compiled(pattern).search(text)), None)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, compiled when a kernel first needs it: most profiles have none."""
+    return re.compile(pattern)
 
 
 def parts(kernel: str) -> tuple[str, str]:
