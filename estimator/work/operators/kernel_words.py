@@ -61,7 +61,7 @@ OPERATORS = (
     ("reduction", r"\bgat(e|ing)\b|\brout(e|er|ing)\b|\blse\b|penalt"),
     ("pooling", r"pool|adaptive average"),
     ("optimizer_update", r"\badam|\bsgd|\blamb|optimizer|adagrad"),
-    ("elementwise", r"element ?wise|point ?wise|\bunary|\bbinary|activ|silu|[gr]elu|sigmoid|tanh|\w*glu\b|swish|\bmul"),
+    ("elementwise", r"element ?wise|point ?wise|\b(un|bin)ary|activat|silu|[gr]elu|sigmoid|tanh|\w*glu\b|swish|\bmul"),
     ("elementwise", r"\badd\b|\bbias|\bscal|quant|\bcast|convert|\bcvt|\bto (fp|bf|float|bfloat)|\bdrop ?out|axpy"),
     ("elementwise", r"rand|philox|\brng|three ?fry|\bdistribution|\bmask|clamp|\bneuron|\bop\w* (\w+ )?tensor"),
     ("elementwise", r"soft ?(cap|plus)|hadamard|\bfor ?each|\bger\b|\bfus(ed|ion)"),
