@@ -1,4 +1,4 @@
-"""What the types of data tell beside their fields, and what they refuse."""
+"""What the types of data compute from their fields, and what they refuse."""
 
 from pathlib import Path
 from typing import Any

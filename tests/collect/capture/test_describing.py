@@ -1,4 +1,4 @@
-"""The files beside a captured dump."""
+"""The files that a capture writes with its dump."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Foreign tables under our columns: units of times, rates beside them, and what is ambiguous."""
+"""Foreign tables under our columns: units of times, rates in place of times, and what is ambiguous."""
 
 from pathlib import Path
 
