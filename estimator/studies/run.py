@@ -103,13 +103,16 @@ def _profiles(study: Study, path: Path) -> dict[str, Profile]:
 
 
 def _cells(study: Study, path: Path, profiles: Mapping[str, Profile]) -> dict[tuple[str, str], Cell]:
-    """Each unit on each machine, by (machine, unit)."""
+    """Each unit on each machine, by (machine, unit).
+
+    Unit after unit, as the work of one profile is kept from machine to machine.
+    """
     cells = {}
-    for machine in study.machines:
-        for unit in study.units_of_work:
+    for unit in study.units_of_work:
+        for machine in study.machines:
             with within(f"{path}: {unit} on {machine}"):
                 cells[machine, unit] = derive_cell(study, (machine, unit), profiles.get(unit), path.parent)
-    return cells
+    return {(machine, unit): cells[machine, unit] for machine in study.machines for unit in study.units_of_work}
 
 
 def _with_ratios(study: Study, pair: tuple[str, str], chains: Chains) -> dict[str, Number]:

@@ -57,11 +57,11 @@ def count_work(ops: pd.DataFrame, workload: Workload, where: str = "profile") ->
     """
     if len(ops) > MOST_KEPT_ROWS:
         return _count(ops, workload, where)
-    counted = _COUNTS(_digest(ops, workload, where), lambda: _count(ops, workload, where))
+    counted = _COUNTS(digest(ops, workload, where), lambda: _count(ops, workload, where))
     return replace(counted, work=counted.work.copy())
 
 
-def _digest(ops: pd.DataFrame, workload: Workload, where: str) -> str:
+def digest(ops: pd.DataFrame, workload: Workload, where: str) -> str:
     """A hash of all contents: cells, names and types of columns, the workload and the place."""
     rows = pd.util.hash_pandas_object(ops).to_numpy().tobytes()
     columns, stated = repr(list(ops.dtypes.items())), repr(sorted(workload.model_fields_set))

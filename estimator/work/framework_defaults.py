@@ -93,15 +93,15 @@ def product_format(asked: str | None, workload: Workload, target: DeviceSpec) ->
     return ProductFormat("tf32", classes, SINGLE) if has_tf32 else ProductFormat(None)
 
 
-def image_layout(asked: Layout, workload: Workload, target: DeviceSpec, *, has_transposes: bool) -> Layout:
+def image_layout(asked: Layout, workload: Workload, target: DeviceSpec) -> Layout:
     """The layout that is asked for, or at ``auto`` that of the framework's library on the target.
 
-    ``has_transposes``: whether the profile has those to channels last. GPUs without matrix units need none.
+    GPUs without matrix units need no channels last.
     """
     by_default = _defaults(workload).layout if target.is_gpu else "none"
     layout = by_default if asked == AUTO else asked
     has_units = any(target.peak_of(name).tensor for name in MATRIX_FORMATS)
-    return "none" if layout == "channels-last" and (has_transposes or not has_units) else layout
+    return "none" if layout == "channels-last" and not has_units else layout
 
 
 def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:

@@ -82,19 +82,15 @@ def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) ->
 
 
 @pytest.mark.parametrize(
-    ("workload", "device", "layout", "of_transposed"),
-    [(KERAS, "v100", "converted", "converted"), (KERAS, "mi100", "converted", "converted"),
-     (TORCH, "v100", "channels-last", "none"), (TORCH, "p100-sxm2-16gb", "none", "none"),
-     (TORCH, "epyc-7763", "none", "none"),
-     (KERAS, "epyc-7763", "none", "none"), (KERAS, "tpu-v4", "none", "none")],
+    ("workload", "device", "layout"),
+    [(KERAS, "v100", "converted"), (KERAS, "mi100", "converted"), (KERAS, "epyc-7763", "none"),
+     (KERAS, "tpu-v4", "none"), (TORCH, "v100", "channels-last"), (TORCH, "p100-sxm2-16gb", "none"),
+     (TORCH, "epyc-7763", "none")],
 )  # fmt: skip
-def test_images_at_auto(workload: Workload, device: str, layout: str, of_transposed: str) -> None:
-    """The profile of a GPU that ran convolutions on matrix units has the transposes to channels last."""
+def test_images_at_auto(workload: Workload, device: str, layout: str) -> None:
     target = load_device(device)
-    assert image_layout("auto", workload, target, has_transposes=False) == layout
-    assert image_layout("auto", workload, target, has_transposes=True) == of_transposed
-    assert image_layout("none", workload, target, has_transposes=False) == "none"
-    assert image_layout("channels-last", workload, target, has_transposes=True) == "none"
+    assert image_layout("auto", workload, target) == layout
+    assert image_layout("none", workload, target) == "none"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +113,7 @@ def test_who_runs_recurrent_layers_by_a_library(workload: Workload, device: str,
 @pytest.mark.parametrize("written", ["SM", "sm", "Cu"])
 def test_how_a_compute_unit_is_spelled_changes_nothing(written: str) -> None:
     gpu, processor = make_device(compute_unit=written), make_device(compute_unit="Core")
-    assert image_layout("auto", KERAS, gpu, has_transposes=False) == "converted"
+    assert image_layout("auto", KERAS, gpu) == "converted"
     assert not has_library_normalization(KERAS, processor)
     assert unit_note(gpu) == ()
 

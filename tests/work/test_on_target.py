@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 from pandas.testing import assert_frame_equal
 
+from estimator.core.recall import Recall
 from estimator.core.schema import OPS
 from estimator.core.types import Layout, Profile, RunPlan, Workload
 from estimator.devices import load_device
 from estimator.work import WorkOnTarget, work_on_target
+from estimator.work import on_target as on_target_module
 from estimator.work.count import count_work
+from estimator.work.fusion import fuse
 from estimator.work.layout import TRANSPOSES
 from estimator.work.on_target import matrix_precision
 from tests.conftest import make_device, make_ops
@@ -47,6 +50,24 @@ def test_what_a_plan_asks_for_is_said(
 def test_the_savings_of_a_compiler_are_told(p1b3: Profile) -> None:
     assert on_target(p1b3).saved.kind == "none"
     assert on_target(p1b3, fusion="elementwise").saved.kind == "elementwise"
+
+
+def test_devices_of_one_library_share_the_work_of_a_profile(p1b3: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made once for both of them, and no caller changes that of another."""
+    monkeypatch.setattr(on_target_module, "_RESULTS", Recall(8))
+    made = []
+    monkeypatch.setattr(on_target_module, "fuse", lambda *given: made.append(given) or fuse(*given))  # type: ignore[func-returns-value]
+    first, second = (
+        work_on_target(p1b3, RunPlan("toy", batch=50), load_device(device), from_processor=True)
+        for device in ("v100", "a100")
+    )
+    assert len(made) == 2  # at the batch asked for, and at that of the profile
+    assert_frame_equal(first.work, second.work)
+    first.work["time_s"] = 0.0
+    third = work_on_target(p1b3, RunPlan("toy", batch=50), load_device("v100"), from_processor=True)
+    assert_frame_equal(third.work, second.work)
+    work_on_target(p1b3, RunPlan("toy", batch=60), load_device("v100"), from_processor=True)
+    assert len(made) == 3
 
 
 @pytest.mark.parametrize("layout", ["auto", "channels-last"])
