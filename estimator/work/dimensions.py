@@ -22,6 +22,7 @@ from estimator.work.shapes import Op, ParsedOps
 
 SIZES = ("batch", "m", "n", "k")
 TEXTS = ("trans_a", "trans_b", "phase")
+GRAPH = "graph.csv beside the dump, as 'estimator capture' writes it"  # has the shapes that XPlanes lack
 FILLED = (*CONV_COLUMNS, *RECURRENT_COLUMNS)
 SIZES_OF: tuple[tuple[str, str, Callable[[Op], Mapping[str, int | str] | None]], ...] = (
     # op class; a column that rows without sizes lack; what reads their sizes
@@ -131,11 +132,12 @@ def uncounted_products(work: pd.DataFrame) -> Iterator[Note]:
     rows = uncounted & (work["op_class"] == "convolution") & work["conv_n"].isna()
     if rows.any():
         first = work.loc[rows, "op"].iloc[0]
-        unknown = f"{int(rows.sum())} convolutions state no dimensions ({first})"
-        yield Note("convolution-unknown", f"{unknown}: give conv_n, conv_c, … or flop and bytes", subject=first)
+        hint = f"give conv_n, conv_c, … or flop and bytes, or {GRAPH}"
+        text = f"{int(rows.sum())} convolutions state no dimensions ({first}): {hint}"
+        yield Note("convolution-unknown", text, subject=first)
     bare = uncounted & work["op_class"].isin(("gemm", "attention")) & work["m"].isna() & work["shapes"].isna()
     if bare.any():
         first = work.loc[bare, "op"].iloc[0]
-        hint = "give m, n, k or shapes, or graph.csv beside the dump, as 'estimator capture' writes it"
+        hint = f"give m, n, k or shapes, or {GRAPH}"
         text = f"{int(bare.sum())} matrix products state no shapes ({first}): {hint}"
         yield Note("product-unknown", text, subject=first)

@@ -160,7 +160,8 @@ def test_convolutions_that_nothing_counts_are_told() -> None:
     assert uncounted({**bare, "op": "a"}, {**bare, "op": "b"}, {**bare, "time_s": 0.0}, {**bare, "flop": 1.0}) == [
         Note(
             "convolution-unknown",
-            "2 convolutions state no dimensions (a): give conv_n, conv_c, … or flop and bytes",
+            "2 convolutions state no dimensions (a): give conv_n, conv_c, … or flop and bytes, or graph.csv beside the "
+            "dump, as 'estimator capture' writes it",
             subject="a",
         )
     ]
