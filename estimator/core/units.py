@@ -14,6 +14,7 @@ from typing import Any
 
 QUANTITY = re.compile(r"^\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
 THOUSANDS = re.compile(r"^\s*[-+]?\d{1,3}(,\d{3})+(?![\d,])")  # a number with commas between its thousands
+MOST_DECIMALS = 12  # of a number without an exponent
 COMMA = re.compile(r"^\s*[-+]?\d*,\d")
 
 UNIT = re.compile(r"^[A-Za-zµμ]+(/[A-Za-zµμ]+)?$")
@@ -139,11 +140,11 @@ def plural(noun: str, count: float) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """Significant digits without an exponent: ``564,000``, ``82.60``, ``0.00123``."""
+    """Significant digits, with an exponent only where many zeros would precede: ``564,000``, ``82.60``, ``0.00123``."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{decimals}f}"
+    return f"{value:,.{decimals}f}" if decimals <= MOST_DECIMALS else f"{value:.{digits - 1}e}"
 
 
 def _exact(value: float, scale: float) -> str:

@@ -138,10 +138,10 @@ def _with_mode_operators(work: pd.DataFrame, workload: Workload) -> pd.DataFrame
 
 
 def _row_lengths(work: pd.DataFrame, parsed_ops: shapes.ParsedOps) -> pd.Series:
-    """The last dimension of the first operand of ops that work along rows; NA for all others."""
+    """The last dimension of the first operand of ops that work along rows; NA where it is empty, and for all others."""
     along_rows = pd.Series(attribute(work, "along") == "rows", index=work.index)
     first = parsed_ops.read_each(along_rows, lambda op: op.operands[0] if op.operands else None, "row length")
-    lengths = parsed_ops.spread(first, lambda shape: shape[-1] if shape else None)
+    lengths = parsed_ops.spread(first, lambda shape: (shape[-1] or None) if shape else None)
     return pd.Series(lengths, index=work.index).where(along_rows).astype("Int64")
 
 

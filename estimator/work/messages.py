@@ -103,8 +103,13 @@ def _ranks_by_use(work: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 
 
 def among_all(work: pd.DataFrame, ranks: int | None) -> Transformed:
-    """WORK in which all ranks of the run exchange the messages of which nothing tells who does."""
+    """WORK in which all ranks of the run exchange the messages of which nothing tells who does.
+
+    A kernel that sends has another rank: where the run states one alone, such as that of its process, nothing tells.
+    """
     rows = (work["op_class"] == "collective") & work["ranks"].isna()
+    if ranks == 1:
+        rows &= on_processor(work) | ~(work["time_s"] > 0)
     if not ranks or not rows.any():
         return Transformed(work, changed=False)
     share = share_of_time(work, rows)

@@ -96,6 +96,9 @@ def test_significant_digits_and_intervals() -> None:
     assert units.show(7.588e-3, "s", 4) == "7.588 ms"
     assert units.show(216000.0, "s", 4) == "60.00 h"
     assert units.show(82.59733, "1", 4) == "82.60"
+    assert units.show(1.234e-7, "1", 4) == "0.0000001234"
+    assert units.show(2.225e-308, "s", 4) == "2.225e-296 ps"
+    assert units.parse("2.225e-296 ps", "s") == pytest.approx(2.225e-308)
     assert units.show_interval(7.1e-3, 7.6e-3, 1.2e-2, "s") == "7.600 (7.100 – 12.00) ms"
     assert units.show_interval(None, 229125 / 2774, None, "1") == "82.5973"
     assert units.show_interval(11.999999999999996, 12.0, 12.000000000000004, "1") == "12"

@@ -42,6 +42,11 @@ def test_row_length_is_the_last_dimension(op_type: str, length: int | None) -> N
     assert pd.isna(row_length) if length is None else row_length == length
 
 
+def test_an_op_on_nothing_has_no_rows() -> None:
+    work = count_work(make_ops({"op_type": "aten::_softmax", "shapes": "8x0"}), BATCH).work
+    assert work["row_length"].isna().all()
+
+
 def test_streams_read_every_operand_and_write_one_result() -> None:
     work = count_work(make_ops({"op_type": "Add", "shapes": "-1x50;50", "calls": 3}), BATCH).work
     row = work.iloc[0]

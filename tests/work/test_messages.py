@@ -97,6 +97,13 @@ def test_where_nothing_tells_who_sends_all_ranks_of_the_run_do() -> None:
     assert not among_all(counted(sent("all_reduce", 100.0)), 16).notes
 
 
+def test_a_kernel_that_sends_has_another_rank_whatever_the_run_states() -> None:
+    kernel = sent("all_reduce", 100.0, attributes=None)
+    work = counted(kernel, kernel | {"placement": "cpu"})
+    found = among_all(work, 1).work["ranks"]
+    assert found.isna().tolist() == [True, False]
+
+
 def test_ranks_of_a_run_are_copies_times_the_ranks_of_one() -> None:
     tensor = [sent("all_reduce", 64.0, phase, attributes="ranks=4;group=1") for phase in ("forward", "backward")]
     work = counted(*tensor, sent("all_reduce", 999.0, attributes="ranks=2;group=2"))

@@ -38,7 +38,7 @@ def _attention_time(inputs: KernelInputs) -> BusyTime:
 
 def _attention_features(inputs: KernelInputs, busy: BusyTime) -> OpFeatures:
     """Features are FLOP and bytes in octaves; the backward pass is a kind of its own."""
-    octaves = np.log2(np.stack(amounts_per_call(inputs.rows), axis=1))
+    octaves = np.log2(np.maximum(np.stack(amounts_per_call(inputs.rows), axis=1), 1.0))
     backward = inputs.rows["operator"].eq("attention_grad").fillna(False).to_numpy(dtype=int)
     return uncached_features(octaves, busy, backward)
 

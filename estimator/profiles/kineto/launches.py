@@ -16,7 +16,7 @@ from estimator.profiles.kineto.nesting import Nesting, are_calls, are_products, 
 from estimator.profiles.kineto.trace import ABSENT, KERNEL, Trace
 
 HELPER = re.compile(  # beside the kernel that does a product's work
-    r"(?i)split_?k_?reduce|reduce_?split_?k|post_?gsu|betaonly|compute\w*offsets|scal(epackedtensor)?_kernel"
+    r"(?i)split_?k_?reduce|reduce_?split_?k|post_?gsu|cijk_(?!a)|compute\w*offsets|scal(epackedtensor)?_kernel"
     r"|(nchw|nhwc)to|batched_transpose|transpose_kernel|im2d?2?col|subtensorop|elementwise_kernel"
 )
 PRODUCT = re.compile(  # kernels whose name says that they do a product's work

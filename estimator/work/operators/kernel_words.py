@@ -13,12 +13,13 @@ from functools import cache, lru_cache
 from estimator.work.operators.plain_names import plain_name
 
 WORD_ENDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+")  # of camel and snake case
+FUSION = re.compile(r"triton_[a-z]+_fused_|(loop|input|wrapped)_")  # by compilers, named after what they fuse
 GRADIENT = r"\b(bwd|backward|bprop|dq|dkdv)"
 ATTENDS = r"\w*(attn|attention|sdpa)\b|flash(?! ?infer)|f?mha|mla\b|sparse prefill|(paged )?mqa\b|hstu|gqa\b|nsa\b"
 VERBS = "set|store|get|load|save|write|append|copy|concat|transpose|permute|repack|pack|swap|fill|build|create|transfer"
 MESSAGES = (  # of these, and of OPERATORS, the first whose words a name has decides
     ("custom_all_reduce", r"\b(\w+ )?all ?reduce|cross device reduce|quickreduce"),
-    ("all_to_all", r"all ?to ?all|\ba2 ?a\b|\b(deep ep|pplx|mori)\b.* (dispatch|combine)"),
+    ("all_to_all", r"all ?to ?all|\ba2 ?a\b|\b(deep ep|pplx|mori)\b.* (dispatch|combine)|\bep (dispatch|combine)"),
     ("all_gather", r"\ball ?gather"),
     ("reduce_scatter", r"\breduce ?scatter"),
     ("collective", r"\b(nccl|rccl|msccl)|nv ?shmem|roc ?shmem|deep ep|user ?buffers|symmetric memory|\bsend ?recv\b"),
@@ -29,7 +30,7 @@ OPERATORS = (
     ("elementwise", r"do o\b|\bconvert d(q|kv)"),  # of attention's gradient
     ("elementwise", r"^(per (token|tensor|group|block)|k?(silu|gelu|swiglu|geglu|act|(de)?quant\w*))\b"),  # of products
     ("split_k_sum", r"(reduc|combine).* split ?k\b|split ?k reduc"),
-    ("reduction", r"\b(merge(?! \d)|combine)\b"),
+    ("reduction", r"\b(merge(?! \d)|combine)\b|\b(mla|attn|attention)( v\d)? reduc"),
     ("movement", rf"^(fused )?({VERBS}|interleave|track)\b|\bappend\b|\band (maybe dequant )?cache|\bstore\b"),
     ("movement", r"\bmeta ?(data)?\b|\bcu seqlens|\b(indices|slots?|offsets|positions?|alloc|tree|locs?|args|hash)\b"),
     ("movement", r"\b(page|block) table|align block|count and sort|reorder|\bschedule\b|\b(token|request) ids\b"),
@@ -64,7 +65,7 @@ OPERATORS = (
     ("elementwise", r"element ?wise|point ?wise|\b(un|bin)ary|activat|silu|[gr]elu|sigmoid|tanh|\w*glu\b|swish|\bmul"),
     ("elementwise", r"\badd\b|\bbias|\bscal|quant|\bcast|convert|\bcvt|\bto (fp|bf|float|bfloat)|\bdrop ?out|axpy"),
     ("elementwise", r"rand|philox|\brng|three ?fry|\bdistribution|\bmask|clamp|\bneuron|\bop\w* (\w+ )?tensor"),
-    ("elementwise", r"soft ?(cap|plus)|hadamard|\bfor ?each|\bger\b|\bfus(ed|ion)"),
+    ("elementwise", r"soft ?(cap|plus)|hadamard|\bfor ?each|\bparallel for\b|\blogits|\bger\b|\bfus(ed|ion)"),
     ("movement", r"copy|memcpy|transpos|permut|concat|\bcat|\bsplit|\bpad|pack|reshape|cache|swizzle|shuffle"),
     ("movement", r"\brows?\b|\bflip|\breverse|\broll\b|tri[lu]\b|\bfill|zero|memset|\bslice|\balign|layout|reformat"),
     ("movement", r"\btransform|expand|stitch|bucketize|jagged|one ?hot|transfer|\bset\b|\bselect|compact"),
@@ -83,8 +84,11 @@ def operator_of_words(kernel: str) -> str | None:
 
 @lru_cache(maxsize=2**16)
 def operator_of_message(kernel: str) -> str | None:
-    """The operator of a kernel that sends messages, whatever else it does; None where its name tells of none."""
-    return _first(MESSAGES, words(parts(kernel)[0]))
+    """The operator of a kernel that sends messages, whatever else it does; None where its name tells of none.
+
+    A generated kernel sends none: ``triton_poi_fused_all_reduce_lift_fresh_0`` fills what another one sends.
+    """
+    return None if FUSION.match(kernel) else _first(MESSAGES, words(parts(kernel)[0]))
 
 
 def _first(operators: tuple[tuple[str, str], ...], text: str) -> str | None:

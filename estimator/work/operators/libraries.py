@@ -5,10 +5,11 @@ from __future__ import annotations
 from estimator.work.operators.rule import Family, Rule
 
 FUSED = r"(?i).*(fus|triton|foreach|multi_tensor).*"  # kernels that are fusions already
-LIBRARY = r"(trt_)?(cudnn_)?((infer|train|ops)_)?(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
+LIBRARY = r"(trt_)?(_5x_)?(cudnn_)?((infer|train|ops)_)?(cutlass|ampere|volta|turing|maxwell|sm\d+)_\S*?"
 TILES = r"void ck_tile::kentry.*"  # composable-kernel's, whose entry is one name for all
 CK = r"(void )?ck::[\w:() ]*"
 CUTLASS = r"(Kernel2?|device_kernel)<cutlass\S*?"
+CUTLASS_FMHA = r"device_kernel<cutlass::fmha::\S*?"
 NCCL = r"(nccl|rccl)\w*(Kernel|Dev)\w*?_?"  # AMD's library keeps NVIDIA's names
 
 DISTINCT = (  # names with a unique beginning
@@ -21,16 +22,22 @@ DISTINCT = (  # names with a unique beginning
     Rule("send_recv", rf"{NCCL}SendRecv"),
     Rule("collective", NCCL),
     Rule("elementwise", rf"{TILES}FmhaBwd(OGradDotO|ConvertQGrad)|_?(attn_)?bwd_preprocess"),
+    Rule("movement", rf"{TILES}FmhaFwdAppendKV"),
+    Rule(  # the sum of attention's parts, where keys are split among blocks
+        "reduction", rf"{TILES}Fmha\w*Combine|fmha(Sm\d+\w*)?Reduction|(kernel_)?paged_attention\w*_reduce"
+    ),
+    Rule("reduction", r"_fwd_kernel_(flash_decode_)?stage2"),
     Rule("attention_grad", rf"_?attn_bwd|te_fused_attn_backward|(aiter::)?fmha_bwd|{TILES}Fmha_?Bwd"),
     Rule("attention_grad", r"triton_\w*flex_attention_backward|_?bwd_kernel_(dk|dq)"),
     Rule("attention", rf"(aiter::)?fmha_|cudnn_generated\w*(sdpa|flash)|_?attn_fwd|te_fused_attn_forward|{TILES}Fmha"),
-    Rule("attention", r"(kernel_)?(unified|paged)_attention|triton_\w*flex_attention|mla_\w*fwd|aiter::(pa|mla|fmha)_"),
+    Rule("attention", r"(kernel_)?(unified|paged)_attention|triton_\w*flex_(attention|decoding)|mla_\w*fwd"),
+    Rule("attention", r"aiter::(pa|mla|fmha)_"),
     Rule("attention", r"_fwd_(grouped_)?kernel(_stage|(?!_))"),
     Rule("convolution_grad_weights", rf"{LIBRARY}wgrad|igemm_wrw|{CK}bwd_weight|miopen\w*(wrw|Wrw)"),
     Rule("convolution_grad_input", rf"{LIBRARY}dgrad|igemm_bwd|{CK}bwd_data|miopen\w*(bwd|Bwd)"),
     Rule("convolution", rf"{LIBRARY}(fprop|cudnn|conv)|igemm_fwd|{CK}conv|miopen\w*([cC]onv|fwd|Fwd)"),
     Rule("convolution", r"naive_conv|gridwise_convolution|MIOpenConv|triton_tem_fused\w*convolution"),
-    Rule("elementwise", r"Cijk_\w*BetaOnly"),
+    Rule("elementwise", r"Cijk_(\w*BetaOnly|(?!A[a-z]|\w*PostGSU)[A-Z])"),  # scales a result before
     Rule("split_k_sum", r"Cijk_\w*PostGSU"),
     Rule("gemm", rf"{LIBRARY}gemm|nvjet_|(Custom_)?Cijk_|gemm_fusion_dot|triton_tem_|{CK}gemm"),
     Rule(
@@ -54,8 +61,17 @@ DISTINCT = (  # names with a unique beginning
 )
 SIGNATURES = (  # kernels that only their whole signature identifies
     Rule(  # the lesser kernels of attention's gradient
-        "elementwise", r"flash_bwd_(dot_do_o|convert_d|preprocess)|device_kernel<flash::\S*?Bwd(Pre|Post)process"
+        "elementwise", r"flash_bwd_(dot_do_o|c(lear|onvert)_d|preprocess)|device_kernel<flash::\S*?Bwd(Pre|Post)process"
     ),
+    Rule("elementwise", rf"{CUTLASS_FMHA}Bwd(SumOdO|Convert)"),
+    Rule(
+        "reduction",
+        rf"flash_fwd_\w*combine|paged_attention\w*_reduce|device_kernel<flash::\S*?Combine|{CUTLASS_FMHA}Reduction",
+    ),
+    Rule("attention_grad", rf"{CUTLASS_FMHA}Bwd"),
+    Rule("attention", CUTLASS_FMHA),
+    Rule("split_k_sum", r"Kernel2?<cutlass::reduction::\S*?SplitK"),
+    Rule("reduction", r"Kernel2?<cutlass::reduction::"),
     Rule("attention_grad", r"device_kernel<flash::\S*Bwd"),
     Rule("attention", r"flash_(fwd|bwd)|fmha|device_kernel<flash::|\w*paged_attention"),
     Rule("attention", r"(Batch|Single)?(Prefill|Decode)With"),

@@ -178,6 +178,8 @@ def test_the_id_0_of_several_launches_names_none(tmp_path: Path) -> None:
         ("volta_sgemm_64x64_nn", "void splitKreduce_kernel<float, float>(cublasSplitKParams<float>)"),
         ("Cijk_Ailk_Bljk_HHS_MT64", "void cutlass::Kernel<cutlass::reduction::kernel::ReduceSplitK<float>>"),
         ("void wvSplitK_hf_sml_<__hip_bfloat16, 64>", "Cijk_S_Bias_PostGSU8"),
+        ("Cijk_Alik_Bljk_BBS_BH_MT16x16x128", "Cijk_B_GA.kd"),
+        ("Cijk_AlikC_Bljk_ZB_MT16x16x8", "Cijk_ZB_BetaOnly"),
         ("ampere_sgemm_128x64_nn", "void convert_weights_kernel<float>(float const*, float*)"),
     ],
 )

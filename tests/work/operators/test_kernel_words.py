@@ -77,6 +77,9 @@ BINDING = {  # what binds kernels → their names
         void at::native::(anonymous namespace)::roll_cuda_kernel<float>(X)
         void fbgemm_gpu::permute_2D_data_kernel<true, long, long, float>(X)
         void Eigen::internal::FullReductionKernel<256, 128, X>(X)
+        void kn_mla_reduce_v1_ps<X>(X)
+        void deep_gemm::smxx_clean_logits<X>(X)
+        void thrust::cuda_cub::core::_kernel_agent<thrust::cuda_cub::__parallel_for::ParallelForAgent<X>>(X)
         _ZN4vllm30reshape_and_cache_flash_kernelI13__nv_bfloat16S1_LNS_18Fp8KVCacheDataTypeE0EEEvPKT_S5_PT0_
         """,
     "message": """
@@ -89,6 +92,7 @@ BINDING = {  # what binds kernels → their names
         void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<1, 8>(Params)
         kuserbuffers_pushsend(int*, int*, int4*, int4*, int)
         mscclKernel_Sum_half_Simple
+        EpDispatchIntraNodeKernel_bf16
         cake_fp4_allreduce_tp4_rmsnorm_bf16_bf16_bv0_csp_b1r_rst
         fused_reducescatter_allreduce_kernel
         nvshmemi_transfer_rma_kernel
@@ -138,6 +142,8 @@ def test_no_word_tells_nothing(name: str) -> None:
         ("my_gemm_variant", "aten::mm", None),  # the op's type tells as much
         ("void one_shot_all_reduce_kernel<float>(int)", "aten::sum", "custom_all_reduce"),  # whatever launched it
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(Args)", "c10d::allreduce_", None),
+        ("triton_poi_fused_all_reduce_lift_fresh_0", "CompiledFunction", None),  # fills what another kernel sends
+        ("input_reduce_scatter_fusion", "fusion", None),  # a scatter, with a reduction
         ("relu_and_copy", "aten::relu", None),
         ("ampere_sgemm_128x64_tn", "vllm::moe_forward", None),  # by its rule
     ],
