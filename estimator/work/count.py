@@ -151,7 +151,29 @@ def _with_formats(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
         work[name] = work[name].fillna(formats)
     sizes = [itemsizes(work[name]) for name in FORMATS]
     wider = work[FORMATS[0]].where(sizes[0] >= sizes[1], work[FORMATS[1]]).where(~np.isnan(sizes[0] + sizes[1]))
-    return work.assign(precision=wider.fillna(work["precision"]).fillna(workload.precision))
+    return work.assign(precision=wider.fillna(work["precision"]).fillna(_assumed_formats(work, workload)))
+
+
+def _assumed_formats(work: pd.DataFrame, workload: Workload) -> pd.Series:
+    """The format of each op whose own nothing states: the workload file's.
+
+    Where that states none either, products take the one that others of their class, or else of all classes, have for
+    most of their time.
+    """
+    assumed = pd.Series(workload.precision, index=work.index, dtype="string[python]")
+    if "precision" in workload.model_fields_set:
+        return assumed
+    products = work[work["op_class"].isin(MATRIX)]
+    for _, rows in products.groupby("op_class"):
+        stated = rows["precision"].notna() & (rows["time_s"] > 0)
+        assumed[rows.index] = _format_of_most(rows if stated.any() else products) or workload.precision
+    return assumed
+
+
+def _format_of_most(rows: pd.DataFrame) -> str | None:
+    """The format that these ops state for more than half of the time of those that state any; None where none is."""
+    time_s = rows["time_s"].groupby(rows["precision"]).sum()
+    return next(iter(time_s.index[time_s > time_s.sum() / 2]), None)
 
 
 def _with_kernel_formats(work: pd.DataFrame) -> pd.DataFrame:
@@ -168,7 +190,9 @@ def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[N
     kinds = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
     if not kinds or "precision" in workload.model_fields_set:
         return ()
-    text = f"the dump states no precision for {kinds}: {workload.precision} is taken; workload.yaml may state another"
+    formats = sorted(set(_assumed_formats(work, workload)[unstated.index[unstated.isin((*MATRIX, *STREAMING))]]))
+    taken = f"{' and '.join(formats)} {'is' if len(formats) == 1 else 'are'} taken"
+    text = f"the dump states no precision for {kinds}: {taken}; workload.yaml may state another"
     return (Note("precision-unstated", text) if counts["products"] else Note("precision-default", text),)
 
 

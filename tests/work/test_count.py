@@ -171,6 +171,31 @@ def test_a_kernels_name_tells_the_precision_that_the_dump_does_not() -> None:
     assert work["precision"].tolist() == ["bf16", "fp32", "fp16"]
 
 
+def test_products_of_unknown_format_take_that_of_most_others() -> None:
+    """Of their class where one of it states any; not memory-bound ops, and not where a workload file states one."""
+    rows: list[dict[str, object]] = [
+        {"op_type": "aten::mm", "precision": "bf16", "time_s": 4.0},
+        {"op_type": "aten::mm", "precision": "fp32", "time_s": 2.0},
+        {"op_type": "aten::mm"},
+        {"op_type": "aten::convolution", "precision": "tf32", "time_s": 1.0},
+        {"op_type": "aten::convolution"},
+        {"op_type": "aten::_scaled_dot_product_flash_attention"},
+        {"op_type": "aten::relu"},
+    ]
+    ops = make_ops(*rows)
+    counted = count_work(ops, Workload(name="toy"))
+    assert counted.work["precision"].tolist() == ["bf16", "fp32", "bf16", "tf32", "tf32", "bf16", "fp32"]
+    assert "3 products and 1 memory-bound ops: bf16 and fp32 and tf32 are taken" in str(counted.notes)
+    stated = count_work(ops, Workload(name="toy", precision="fp16")).work
+    assert stated["precision"].tolist() == ["bf16", "fp32", "fp16", "tf32", "fp16", "fp16", "fp16"]
+
+
+def test_no_format_is_that_of_most_products_where_each_has_half() -> None:
+    ops = make_ops(*({"op_type": "aten::mm", "precision": name} for name in ("bf16", "fp16", None)))
+    work = count_work(ops, Workload(name="toy")).work
+    assert work["precision"].tolist() == ["bf16", "fp16", "fp32"]
+
+
 def test_equal_contents_are_counted_once_and_others_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[Workload] = []
 
