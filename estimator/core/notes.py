@@ -100,6 +100,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "precision-converted": "products and activations are in another format than the profile's",
     "precision-default": "memory-bound ops state no precision: the default is taken",
     "precision-kept": "what stays in fp32",
+    "tf32-replaced": "products that may run in TF32 run in fp32, as the target has no TF32",
     "loss-scaling": "ops of loss scaling that another precision removes, or that it needs and are not added",
     "product-of-layer": "sizes of a gradient's product in a loop are those of its forward product",
     "proportional": "ops without usable shapes are scaled by a ratio of the devices' rates, or like the modelled ops",

@@ -19,9 +19,10 @@ from estimator.model import refuse_unsupported
 from estimator.rollup import memory as memory_rollup
 from estimator.rollup.memory_fit import check_fits, exceeds
 from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, step_variables, tensors_at_two_batches
-from estimator.work.framework_defaults import has_library_layers, product_format
+from estimator.work.framework_defaults import has_library_layers, product_format, replaces_tf32
 from estimator.work.joined_layers import join_in_place
 from estimator.work.on_target import matrix_precision
+from estimator.work.precision import without_tf32
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +116,8 @@ def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
     counted = count_work(ran.ops, ran.workload, ran.where)
     contradicted = tuple(note for note in counted.notes if note.code == "batch-contradicted")
     by_library = device is not None and has_library_layers(ran.workload, device)
-    work = join_in_place(counted.work, by_library=by_library).work
+    joined = join_in_place(counted.work, by_library=by_library).work
+    work = without_tf32(joined, replace=device is not None and replaces_tf32(device)).work
     variables = step_variables(work, ran.workload, asked or matrix_precision(work, ran.workload))
     variables = dataclasses.replace(variables, notes=(*contradicted, *variables.notes))
     if device is not None and device.specifications == "known":

@@ -104,6 +104,11 @@ def image_layout(asked: Layout, workload: Workload, target: DeviceSpec) -> Layou
     return "none" if layout == "channels-last" and not has_units else layout
 
 
+def replaces_tf32(target: DeviceSpec) -> bool:
+    """Whether products that may run in TF32 run in fp32 on the target: so frameworks do where a device has no TF32."""
+    return not target.peak_of("tf32").supported and target.peak_of("fp32").matrix is not None
+
+
 def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:
     """Whether the framework adds the biases of convolutions by kernels of their own on the target."""
     return _defaults(workload).separate_biases and target.is_gpu

@@ -19,6 +19,7 @@ from estimator.work.framework_defaults import (
     has_separate_biases,
     image_layout,
     product_format,
+    replaces_tf32,
     tensors_of_update,
     unit_note,
 )
@@ -27,7 +28,7 @@ from estimator.work.joined_layers import join_in_place, join_layers
 from estimator.work.layout import convert_layout, ran_on_matrix_units
 from estimator.work.messages import RecordedRanks, among_all, recorded_ranks, run_ranks, states_ranks
 from estimator.work.normalization import merge_normalizations
-from estimator.work.precision import convert_precision
+from estimator.work.precision import convert_precision, without_tf32
 from estimator.work.rebatch import rebatch
 from estimator.work.tensors import in_phase
 from estimator.work.training_array import fuse_trainings
@@ -67,6 +68,7 @@ class LibraryOnTarget:
     """
 
     products: ProductFormat
+    replaces_tf32: bool  # by fp32
     layout: Layout
     has_transposes: bool  # where convolutions ran on matrix units, so that none are added for channels last
     has_normalization: bool
@@ -104,6 +106,7 @@ def _library_on_target(
     """What a target's library makes of a workload; what an accelerator's has run already is not changed again."""
     return LibraryOnTarget(
         products=product_format(plan.precision, workload, target),
+        replaces_tf32=replaces_tf32(target),
         layout=image_layout(plan.layout, workload, target),
         has_transposes=not from_processor,
         has_normalization=from_processor and has_library_normalization(workload, target),
@@ -134,8 +137,9 @@ def _transform(profile: Profile, library: LibraryOnTarget) -> WorkOnTarget:
     merged = merge_normalizations(resized.work, workload, addressed.work, by_library=library.has_normalization)
     joined_layers = join_layers(merged.work, by_library=library.has_layers)
     joined_updates = join_updates(joined_layers.work, library.tensors_at_once)
+    replaced = without_tf32(joined_updates.work, replace=library.replaces_tf32)
     converted = convert_precision(
-        joined_updates.work,
+        replaced.work,
         workload,
         products.precision,
         products.op_classes,
@@ -147,7 +151,18 @@ def _transform(profile: Profile, library: LibraryOnTarget) -> WorkOnTarget:
     laid_out = convert_layout(fused.work, workload, _layout(library, counted.work))
     all_trainings = fuse_trainings(laid_out.work, library.trainings)
 
-    transforms = (resized, merged, joined_layers, joined_updates, converted, split, fused, laid_out, all_trainings)
+    transforms = (
+        resized,
+        merged,
+        joined_layers,
+        joined_updates,
+        replaced,
+        converted,
+        split,
+        fused,
+        laid_out,
+        all_trainings,
+    )
     return WorkOnTarget(
         profiled=addressed.work,
         work=all_trainings.work,

@@ -99,6 +99,16 @@ def convert_precision(
     return Transformed(converted, changed=True, notes=(*notes, *cast_notes))
 
 
+def without_tf32(work: pd.DataFrame, *, replace: bool) -> Transformed:
+    """WORK of the same step with its products in TF32 in fp32, where ``replace``; WORK itself where it has none."""
+    rows = are_products(work, MATRIX, ("tf32",))
+    if not replace or not rows.any():
+        return Transformed(work, changed=False)
+    text = f"{int(rows.sum())} products that may run in TF32 run in fp32, as the target has no TF32"
+    out = work.assign(precision=work["precision"].mask(rows, "fp32"))
+    return Transformed(out, changed=True, notes=(Note("tf32-replaced", text),))
+
+
 def _without_scaling(work: pd.DataFrame, change: _Change) -> tuple[pd.DataFrame, tuple[Note, ...]]:
     """WORK without ops that scale the loss, where its new format needs none; and notes on the scaling."""
     if change.before <= set(SCALED) and change.after not in SCALED:

@@ -13,6 +13,7 @@ from estimator.work.framework_defaults import (
     has_separate_biases,
     image_layout,
     product_format,
+    replaces_tf32,
     tensors_of_update,
     unit_note,
 )
@@ -108,6 +109,18 @@ def test_who_adds_the_biases_of_convolutions(workload: Workload, device: str, se
 )  # fmt: skip
 def test_who_runs_recurrent_layers_by_a_library(workload: Workload, device: str, by_library: bool) -> None:
     assert has_library_layers(workload, load_device(device)) is by_library
+
+
+@pytest.mark.parametrize(
+    ("device", "replaces"),
+    [("v100", True), ("mi355x", True), ("a100", False), ("tpu-v2", False)],  # a TPU has no fp32 to run them in
+)
+def test_where_tf32_is_replaced(device: str, replaces: bool) -> None:
+    assert replaces_tf32(load_device(device)) is replaces
+
+
+def test_an_unknown_peak_of_tf32_is_not_a_device_without_it() -> None:
+    assert not replaces_tf32(make_device(peak={"fp32": "10 TFLOP/s"}))
 
 
 @pytest.mark.parametrize("written", ["SM", "sm", "Cu"])

@@ -59,14 +59,14 @@ def test_devices_of_one_library_share_the_work_of_a_profile(p1b3: Profile, monke
     monkeypatch.setattr(on_target_module, "fuse", lambda *given: made.append(given) or fuse(*given))  # type: ignore[func-returns-value]
     first, second = (
         work_on_target(p1b3, RunPlan("toy", batch=50), load_device(device), from_processor=True)
-        for device in ("v100", "a100")
+        for device in ("h100", "a100")
     )
     assert len(made) == 2  # at the batch asked for, and at that of the profile
     assert_frame_equal(first.work, second.work)
     first.work["time_s"] = 0.0
-    third = work_on_target(p1b3, RunPlan("toy", batch=50), load_device("v100"), from_processor=True)
+    third = work_on_target(p1b3, RunPlan("toy", batch=50), load_device("h100"), from_processor=True)
     assert_frame_equal(third.work, second.work)
-    work_on_target(p1b3, RunPlan("toy", batch=60), load_device("v100"), from_processor=True)
+    work_on_target(p1b3, RunPlan("toy", batch=60), load_device("h100"), from_processor=True)
     assert len(made) == 3
 
 
@@ -117,6 +117,17 @@ def test_tensors_are_those_of_the_targets_attention(device: str, from_processor:
     held = work_on_target(profile, plan, load_device(device), from_processor=from_processor).held
     assert held["operator"].tolist() == (["attention"] if fused else ["host", "gemm", "gemm"])
     assert held["shapes"].iloc[0].startswith("16x4x16x8;" if fused else "2x4x16x8;")
+
+
+@pytest.mark.parametrize(("device", "precision"), [("v100", "fp32"), ("mi355x", "fp32"), ("h100", "tf32")])
+def test_products_in_tf32_run_in_fp32_where_a_device_has_none(device: str, precision: str) -> None:
+    """Only those: what runs in bf16 keeps it."""
+    rows = [{"op_type": "aten::mm", "shapes": "4x8;8x8", "precision": name} for name in ("tf32", "bf16")]
+    profile = Profile(OPS.conform(make_ops(*rows), "toy"), Workload(name="toy", framework="PyTorch"), None, "toy")
+    found = work_on_target(profile, RunPlan("toy"), load_device(device), from_processor=False)
+    assert found.work["precision"].tolist() == [precision, "bf16"]
+    assert found.changed is (precision == "fp32")
+    assert any(note.code == "tf32-replaced" for note in found.notes) is found.changed
 
 
 def test_products_of_an_update_do_not_give_the_precision() -> None:
