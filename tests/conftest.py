@@ -63,6 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     kinds: dict[Path, set[str]] = defaultdict(set)
     for item in items:
         kinds[item.path].update(filter(item.get_closest_marker, LONG))
+        kinds[item.path].update({"fitted_without"}.intersection(getattr(item, "fixturenames", ())))  # a fit: minutes
     items.sort(key=lambda item: -len(kinds[item.path]))
     if find_spec("tensorflow") is None:
         for item in items:
@@ -71,9 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests live to the end: garbage is not looked for among them."""
+    """Modules and tests live to the end: garbage is not looked for among them, nor often in what tests make."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
