@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -48,11 +49,21 @@ class ComputedOnce(Protocol):
     def __call__(self, name: str, kind: type[Kind], compute: Callable[[], Kind]) -> Kind: ...
 
 
+def pytest_configure() -> None:
+    """Bytecode is kept in ``__pycache__``, also where the environment says otherwise.
+
+    Else each worker of each run, and each program that tests start, compiles all modules anew.
+    """
+    os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # for workers and programs
+    sys.dont_write_bytecode = False
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with long tests come first, so that no worker is left with one at the end: those of most kinds first."""
     kinds: dict[Path, set[str]] = defaultdict(set)
     for item in items:
         kinds[item.path].update(filter(item.get_closest_marker, LONG))
+        kinds[item.path].update({"fitted_without"}.intersection(getattr(item, "fixturenames", ())))  # a fit: minutes
     items.sort(key=lambda item: -len(kinds[item.path]))
     if find_spec("tensorflow") is None:
         for item in items:
@@ -61,9 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests live to the end: garbage is not looked for among them."""
+    """Modules and tests live to the end: garbage is not looked for among them, nor often in what tests make."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

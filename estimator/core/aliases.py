@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,15 @@ def aliases_in(path: Path) -> list[str]:
     block = ALIASES.search(text) if "aliases" in text else None
     if not (block or ("aliases" in text and IN_BRACES.search(text))):
         return []
-    data: dict[str, Any] | None = None
-    if block:
-        with suppress(yaml.YAMLError):
-            data = yaml.load(block.group(), Loader=yaml_files.LOADER)
+    data = _parsed(block.group()) if block else None
     listed = (yaml_files.read_yaml(path).data if data is None else data).get("aliases")
     return [str(alias) for alias in listed] if isinstance(listed, list) else []
+
+
+@lru_cache(maxsize=2**9)
+def _parsed(block: str) -> dict[str, Any] | None:
+    """What a block of YAML holds, kept as each name is looked for in many files; None where it is none by itself."""
+    data: dict[str, Any] | None = None
+    with suppress(yaml.YAMLError):
+        data = yaml.load(block, Loader=yaml_files.LOADER)
+    return data

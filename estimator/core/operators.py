@@ -110,9 +110,14 @@ def refuse_unknown(rows: pd.DataFrame, where: str) -> None:
 
 def attribute(rows: pd.DataFrame, name: str) -> Names:
     """A column of operators.csv for the ``operator`` of each row of any table; "" where it is missing."""
-    codes, known = rows["operator"].factorize()
-    values = [getattr(operators()[operator], name) for operator in known]
-    return np.asarray(np.array([*values, ""], dtype=object)[codes])
+    return _attributes(rows["operator"], name)[0]
+
+
+def _attributes(names: pd.Series, *wanted: str) -> list[Names]:
+    """Columns of operators.csv for each name of an operator; "" where it is missing."""
+    codes, known = names.factorize()
+    rows = [operators()[name] for name in known.tolist()]
+    return [np.array([*(getattr(row, name) for row in rows), ""], dtype=object)[codes] for name in wanted]
 
 
 def benchmark_kernels(rows: pd.DataFrame) -> Names:
@@ -122,10 +127,10 @@ def benchmark_kernels(rows: pd.DataFrame) -> Names:
     to a format narrower than fp32.
     """
     classes = rows["op_class"].to_numpy(dtype=object, na_value="")
-    general = np.array([operators()[name].benchmark_kernel if name else "" for name in classes], dtype=object)
-    own, casts = attribute(rows, "benchmark_kernel"), is_cast(rows)
-    along, by_name = _along_channels(rows), attribute(rows, "along") == "channels"
-    plain = (attribute(rows, "op_class") != classes) | (by_name & ~along) | (own == CAST)
+    (general,) = _attributes(rows["op_class"], "benchmark_kernel")
+    own, axes, class_by_name = _attributes(rows["operator"], "benchmark_kernel", "along", "op_class")
+    along, casts = _along_channels(rows), is_cast(rows)
+    plain = (class_by_name != classes) | ((axes == "channels") & ~along) | (own == CAST)
     kernels = np.where(plain, general, own)
     for op_class, kernel in CHANNEL_KERNELS.items():
         kernels = np.where(along & (classes == op_class) & (kernels == general), kernel, kernels)

@@ -48,7 +48,7 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     modelled = ops.assign(op_class=op_class).loc[used, ["precision", "op_class"]]
     if modelled.empty:
         return {}
-    kinds = sorted(set(modelled.itertuples(index=False, name=None)))
+    kinds = sorted(modelled.drop_duplicates().itertuples(index=False, name=None))
     values: dict[str, Sourced | None] = dict(peak_of_op(target, op_class, precision) for precision, op_class in kinds)
     values |= {"memory_bandwidth": target.memory_bandwidth, "launch_latency": target.launch_latency}
     if modelled["op_class"].isin(MATRIX).any():

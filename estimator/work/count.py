@@ -115,7 +115,7 @@ def _with_operators(work: pd.DataFrame, where: str) -> pd.DataFrame:
     refuse_unknown(work, where)
     operator = work["operator"].fillna(operators_of(work))
     stated = work["op_class"].fillna(operator.map(class_of))
-    in_class = [operator_in_class(*pair) for pair in zip(operator, stated, strict=True)]
+    in_class = [operator_in_class(*pair) for pair in zip(operator.tolist(), stated.tolist(), strict=True)]
     return work.assign(operator=pd.array(in_class, dtype="string[python]"), op_class=stated)
 
 

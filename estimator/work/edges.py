@@ -31,10 +31,10 @@ def producers(work: pd.DataFrame) -> list[list[int]]:
 
     A cast that another precision has removed hands on what it would take.
     """
-    place = {op: row for row, op in enumerate(work["op"])}
+    place = {op: row for row, op in enumerate(work["op"].tolist())}
     removed = (complete(work, FORMATS) & work["calls"].eq(0.0)).fillna(False).to_numpy(dtype=bool)
     earlier: list[list[int]] = []
-    for row, names in enumerate(map(listed, work["inputs"])):
+    for row, names in enumerate(map(listed, work["inputs"].tolist())):
         rows = (place[name] for name in names if place.get(name, row) < row)
         earlier.append([each for one in rows for each in (earlier[one] if removed[one] else [one])])
     return earlier
@@ -56,8 +56,10 @@ def operand_writers(work: pd.DataFrame, parsed: shapes.ParsedOps) -> list[list[t
 
 def _by_name(work: pd.DataFrame, parsed: shapes.ParsedOps) -> Iterator[list[tuple[int, int]]]:
     """Yield the operands of each row that its inputs name."""
-    place = {op: row for row, op in enumerate(work["op"])}
-    for row, names in enumerate([name.removesuffix(LATER_RESULTS) for name in listed(text)] for text in work["inputs"]):
+    place = {op: row for row, op in enumerate(work["op"].tolist())}
+    for row, names in enumerate(
+        [name.removesuffix(LATER_RESULTS) for name in listed(text)] for text in work["inputs"].tolist()
+    ):
         sizes = zip(names, parsed.of_row(row).operands, strict=False)
         earlier = [(place[name], shape) for name, shape in sizes if place.get(name, row) < row]
         yield [(writer, _elements(shape or _first_result(parsed, writer))) for writer, shape in earlier]

@@ -135,7 +135,8 @@ def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) 
     out, slices = work.copy(), slices_of(work)
     for name, places in _sample_places(work).items():
         rows = scales & work[name].notna()
-        texts = zip(work.loc[rows, name], work.loc[rows, "op_class"], slices[rows], places[rows], strict=True)
+        columns = (work.loc[rows, name], work.loc[rows, "op_class"], slices[rows], places[rows])
+        texts = zip(*(column.tolist() for column in columns), strict=True)
         out.loc[rows, name] = [resize_shapes(*text, batch.of_slices(count), at) for *text, count, at in texts]
     held = {name: roles == name for name in DIMENSIONS}
     held |= {name: (work[name] % batch.before == 0).fillna(False) for name in ("conv_n", "sequences")}
@@ -149,7 +150,8 @@ def _reshape(work: pd.DataFrame, roles: Names, scales: pd.Series, batch: Batch) 
 def _sample_places(work: pd.DataFrame) -> dict[str, pd.Series]:
     """Where the operands and results of each row hold the samples, as the labels of XLA's convolutions state it."""
     labels = attribute_values(work, "labels").fillna("")
-    stated = [sample_places(*each) if each[0] else () for each in zip(labels, work["pass"].fillna(""), strict=True)]
+    passes = work["pass"].fillna("")
+    stated = [sample_places(*each) if each[0] else () for each in zip(labels.tolist(), passes.tolist(), strict=True)]
     return {
         "shapes": pd.Series([places[:2] for places in stated], work.index, dtype=object),
         "output_shapes": pd.Series([places[2:] for places in stated], work.index, dtype=object),

@@ -8,6 +8,7 @@ names.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -116,7 +117,7 @@ def operators_of(ops: pd.DataFrame) -> pd.Series:
     """The operator of each row of OPS."""
     import pandas as pd
 
-    kernels, types = ops["kernel"].fillna(""), ops["op_type"].fillna("")
+    kernels, types = (ops[name].fillna("").tolist() for name in ("kernel", "op_type"))
     by_words = [
         operator_by_words(kernel, op_type) if elsewhere else None
         for kernel, op_type, elsewhere in zip(kernels, types, ~on_processor(ops), strict=True)
@@ -217,11 +218,22 @@ def normalization_layers(ops: pd.DataFrame) -> pd.Series:
 
     A scope with products is no layer.
     """
-    scope = ops["op"].str.replace(tensorflow.GRADIENT_SCOPE, "", regex=False).where(runs_in_executor(ops))
-    layers = frozenset(scope.str.extract(tensorflow.NORMALIZATION_SCOPE)[0].dropna())
-    layer_of_op = {op: _outermost(op, layers) for op in scope.dropna().unique()} if layers else {}
-    layer = scope.map(layer_of_op).astype("string[python]")
-    return layer.mask(layer.isin(layer[ops["op_class"].isin(MATRIX)].dropna()))
+    import pandas as pd
+
+    rows = zip(ops["op"].tolist(), runs_in_executor(ops), strict=True)
+    scopes = [name.replace(tensorflow.GRADIENT_SCOPE, "") if in_executor else "" for name, in_executor in rows]
+    layers = frozenset(filter(None, map(_normalization_scope, scopes)))
+    layer_of_row = [_outermost(scope, layers) for scope in scopes] if layers else [None] * len(scopes)
+    with_products = set(itertools.compress(layer_of_row, ops["op_class"].isin(MATRIX)))
+    found = [None if layer in with_products else layer for layer in layer_of_row]
+    return pd.Series(found, ops.index, dtype="string[python]", name="op")
+
+
+@lru_cache(maxsize=2**16)
+def _normalization_scope(op: str) -> str:
+    """The scope of the normalization layer that an op's name states; "" where it states none."""
+    match = compiled(tensorflow.NORMALIZATION_SCOPE).search(op)
+    return match[1] if match else ""
 
 
 def name_in_library(ops: pd.Series) -> pd.Series:
@@ -255,4 +267,12 @@ def _by_rule(ops: pd.DataFrame, wanted: Callable[[Rule], bool]) -> pd.Series:
 
 def _matches(texts: pd.Series, pattern: str) -> pd.Series:
     """Whether a pattern matches each whole text; a missing text never matches."""
-    return texts.isin([text for text in texts.dropna().unique() if compiled(pattern).fullmatch(text)])
+    import pandas as pd
+
+    found = [isinstance(text, str) and _matches_whole(pattern, text) for text in texts.tolist()]
+    return pd.Series(found, texts.index, dtype=bool, name=texts.name)
+
+
+@lru_cache(maxsize=2**17)
+def _matches_whole(pattern: str, text: str) -> bool:
+    return bool(compiled(pattern).fullmatch(text))
