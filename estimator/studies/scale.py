@@ -18,7 +18,8 @@ from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements, system_warnings
 from estimator.pipeline.alone import Alone, EachAlone
-from estimator.pipeline.group import assumed_links, floor_of_group, steps_of_groups
+from estimator.pipeline.group import floor_of_group
+from estimator.pipeline.group_steps import assumed_links, steps_of_groups
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.shards import stated_micro_batch
