@@ -15,6 +15,7 @@ from estimator.core.types import Estimate, Profile, RunPlan
 from estimator.pipeline.alone import EachAlone
 from estimator.pipeline.group_memory import fitting_split
 from estimator.pipeline.group_steps import assumed_links, step_of_group
+from estimator.pipeline.micro_batch_choice import chosen_micro_batch
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.stages import parts_of
 from estimator.pipeline.step import PredictedStep, estimate_predicted
@@ -37,7 +38,7 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     Raises EstimatorError as :func:`estimate` and :func:`step_of_group` do.
     """
     each_alone = EachAlone(profile, plan)
-    group = each_alone.with_micro_batch(group, split)
+    group = chosen_micro_batch(each_alone, group, split)
     of_one = each_alone.of(split, group.at_once)
     part, predicted, alone = of_one.profile, of_one.predicted, of_one.device
     together = step_of_group(predicted, alone.step, group, split)

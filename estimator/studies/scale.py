@@ -20,6 +20,7 @@ from estimator.devices import announcements, system_warnings
 from estimator.pipeline.alone import Alone, EachAlone
 from estimator.pipeline.group import floor_of_group
 from estimator.pipeline.group_steps import assumed_links, steps_of_groups
+from estimator.pipeline.micro_batch_choice import chosen_micro_batch
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.shards import stated_micro_batch
@@ -203,7 +204,7 @@ def _given(
 
 def _grouped(each_alone: EachAlone, devices: int, *, split: Split, **how: Any) -> Group:
     """So many devices, as :func:`group_of` has them, whose stages compute as many samples at once as is fastest."""
-    return each_alone.with_micro_batch(group_of(devices, split=split, **how), split)
+    return chosen_micro_batch(each_alone, group_of(devices, split=split, **how), split)
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, Alone], split: Split) -> dict[Group, GroupStep]:
