@@ -17,6 +17,7 @@ from estimator.pipeline.group_memory import fitting_split
 from estimator.pipeline.group_steps import assumed_links, step_of_group
 from estimator.pipeline.micro_batch_choice import chosen_micro_batch
 from estimator.pipeline.recorded_group import recorded_messages
+from estimator.pipeline.smaller_groups import smaller_group_note
 from estimator.pipeline.stages import parts_of
 from estimator.pipeline.step import PredictedStep, estimate_predicted
 from estimator.profiles.layers.shards import stated_micro_batch
@@ -47,7 +48,8 @@ def estimate_group(profile: Profile, plan: RunPlan, group: Group, split: Split) 
     power_w, own_s = estimated.power_w, together.step.total - together.step.communication_exposed
     if alone.power_w is not None and alone.idle_w is not None:
         power_w = power.waiting_power(alone.power_w, alone.idle_w, own_s, together.step.total)
-    notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split)))
+    advice = smaller_group_note(each_alone, group, split)
+    notes = ranked((*estimated.notes, *together.notes, *_notes(predicted, group, split), *advice))
     own_share = own_s / alone.step.total
     return dataclasses.replace(
         estimated,

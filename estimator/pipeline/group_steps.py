@@ -27,7 +27,7 @@ from estimator.work.parallel import Exchange, Ranks, exchange, messages_as_work,
 def assumed_links(predicted: PredictedStep, group: Group) -> Iterator[Note]:
     """What is taken of links that a group's messages cross and nothing tells: within a node, and between nodes."""
     device = predicted.target.device
-    joined = _joined(predicted, group)
+    joined = joined_devices(predicted, group)
     if joined > 1:
         yield from link_note(device)
     if group.devices > joined:
@@ -72,11 +72,10 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
     predicted, split = alone.predicted, alone.split
     recorded = recorded_messages(predicted, split)
     if recorded is not None:
+        own_steps = {group: alone.own_step(group, alone.own_update(group)) for group in groups}
         return {
-            group: recorded_step(
-                recorded, alone.own_step(group, alone.own_update(group)), group, _joined(predicted, group), spreads
-            )
-            for group in groups
+            group: recorded_step(recorded, own, group, joined_devices(predicted, group), spreads)
+            for group, own in own_steps.items()
         }
     by_bucket: dict[int | None, list[Group]] = {}
     for group in groups:
@@ -88,7 +87,7 @@ def _of_several(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) ->
 def _of_equal_messages(alone: MicroBatch, groups: Sequence[Group], spreads: Spreads) -> dict[Group, GroupStep]:
     """Groups with the same sizes of messages: the timeline is laid out once, and replayed with the times of each."""
     predicted, split, plan = alone.predicted, alone.split, alone.predicted.plan
-    sent = exchange(predicted.work.work, _workload(predicted), split, groups[0].copies)
+    sent = exchange(predicted.work.work, workload_of(predicted), split, groups[0].copies)
     tables = [sent.messages, *_messages_between_stages(alone)]
     kinds = np.cumsum([len(table) for table in tables])  # behind them what compression takes
     times_s = _times_of_groups(alone, pd.concat(tables, ignore_index=True), sent.compression, groups)
@@ -132,7 +131,7 @@ def _times_of_groups(
     return np.split(message_times(predicted, pd.concat(works, ignore_index=True)), len(groups), axis=1)
 
 
-def _workload(predicted: PredictedStep) -> Workload:
+def workload_of(predicted: PredictedStep) -> Workload:
     """The workload, with the parameters whose gradients the profile's messages hold where it tells none itself."""
     return with_parameters(predicted.profile.workload, predicted.work.work)
 
@@ -152,7 +151,7 @@ def message_times(predicted: PredictedStep, messages: pd.DataFrame) -> Floats:
     return predict(messages, SourceRun(), target, predicted.plan).samples
 
 
-def _joined(predicted: PredictedStep, group: Group) -> int:
+def joined_devices(predicted: PredictedStep, group: Group) -> int:
     """How many devices of a group their own links join; those of a node where nothing says more."""
     network = predicted.target.device.network
     return min((network.linked_devices if network else None) or group.of_node, group.devices)
@@ -163,7 +162,7 @@ def ranks_of_kinds(predicted: PredictedStep, group: Group, split: Split) -> dict
     node's way to others: the parts of a product are neighbours, then the stages of a pipeline, then the copies, first
     those that share experts or states.
     """
-    node, copy, copies = _joined(predicted, group), split.model_devices, group.copies
+    node, copy, copies = joined_devices(predicted, group), split.model_devices, group.copies
     sharing, stage = split.sharing(copies), split.stage_devices
     ranks_and_distance = {
         "tensor": (split.tensor, 1),

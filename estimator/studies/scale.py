@@ -22,6 +22,7 @@ from estimator.pipeline.group import floor_of_group
 from estimator.pipeline.group_steps import assumed_links, steps_of_groups
 from estimator.pipeline.micro_batch_choice import chosen_micro_batch
 from estimator.pipeline.recorded_group import recorded_messages
+from estimator.pipeline.smaller_groups import smaller_group_note
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.shards import stated_micro_batch
 from estimator.reports import documents
@@ -106,6 +107,7 @@ class _Scaled:
     alone: Mapping[int | None, Alone]  # by the samples that a copy computes at once
     predicted: Mapping[Group, GroupStep]
     steps: Mapping[Group, GroupStep]
+    advice: tuple[Note, ...]  # on the split
 
     @property
     def first(self) -> PredictedStep:
@@ -131,7 +133,8 @@ def _scale_split(
     predicted = _steps(every, alone, split)
     whole_s = each_alone.of(WHOLE, batch).device.step.total
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
-    return _Scaled(system, split, scaling, ranks.of_copy, whole_s, groups, timed, alone, predicted, steps)
+    advice = tuple(smaller_group_note(each_alone, max(groups, key=lambda group: group.devices), split))
+    return _Scaled(system, split, scaling, ranks.of_copy, whole_s, groups, timed, alone, predicted, steps, advice)
 
 
 def _document(scaled: _Scaled) -> dict[str, Any]:
@@ -140,7 +143,7 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
     changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
     floors_s = {group: floor_of_group(scaled.alone[group.at_once].predicted, group, split) for group in timed.groups}
     of_batch = micro_batch_note(scaled.groups, split, stated_micro_batch(first.profile))
-    notes = ranked((*_notes(scaled.system, first, scaled.steps), *of_batch))
+    notes = ranked((*_notes(scaled.system, first, scaled.steps), *of_batch, *scaled.advice))
     return {
         "workload": first.profile.workload.name,
         "system": scaled.system.name,
