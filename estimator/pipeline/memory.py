@@ -23,6 +23,7 @@ from estimator.work import WorkOnTarget, count_work, select_pass, step_tensors, 
 from estimator.work.framework_defaults import has_library_layers, product_format
 from estimator.work.joined_layers import join_in_place
 from estimator.work.on_target import matrix_precision
+from estimator.work.rebatch import TooLargeError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +95,7 @@ def largest_use(held: Sequence[Held], shares: Sequence[DeviceShare]) -> MemoryUs
 
 def held_by_stages(stages: Sequence[Profile], plan: RunPlan, whole: Callable[[], Held]) -> list[Held] | None:
     """What a step holds, or each of several stages of it, at the plan's batch alone; None where nothing tells the
-    parameters.
+    parameters. Raises TooLargeError where the batch is too large to be counted.
 
     Args:
         stages: of the step; one, where no pipeline divides it.
@@ -105,6 +106,8 @@ def held_by_stages(stages: Sequence[Profile], plan: RunPlan, whole: Callable[[],
         if len(stages) == 1:
             return [whole()]
         return [held_by_profile(stage, plan, batches=1) for stage in stages]
+    except TooLargeError:
+        raise
     except EstimatorError:
         return None
 

@@ -10,6 +10,7 @@ from estimator.pipeline.group_steps import step_of_group
 from estimator.profiles.layers.shards import stated_micro_batch
 from estimator.rollup.micro_batches import with_micro_batch
 from estimator.rollup.scaling import Group
+from estimator.work.rebatch import TooLargeError
 
 
 def chosen_micro_batch(each_alone: EachAlone, group: Group, split: Split) -> Group:
@@ -24,8 +25,11 @@ def chosen_micro_batch(each_alone: EachAlone, group: Group, split: Split) -> Gro
 
 
 def _fits(each_alone: EachAlone, split: Split, group: Group) -> bool:
-    """Whether a device of a group has room for its share; True where nothing tells."""
-    use = each_alone.of(split, group.at_once).memory(split, group)
+    """Whether a device of a group has room for its share; True where nothing tells, False where it is beyond count."""
+    try:
+        use = each_alone.of(split, group.at_once).memory(split, group)
+    except TooLargeError:
+        return False
     return use is None or use.fits is not False
 
 

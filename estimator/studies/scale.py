@@ -39,6 +39,7 @@ from estimator.studies.timed_steps import (
 )
 from estimator.work.messages import RecordedRanks
 from estimator.work.on_target import ranks_of
+from estimator.work.rebatch import TooLargeError
 
 POWER = "power includes the devices and the rest of their nodes; a device that waits draws its idle power"
 NO_POWER = (
@@ -131,10 +132,20 @@ def _scale_split(
     every = list(dict.fromkeys([*groups, *timed.groups]))
     alone = {size: each_alone.of(split, size) for size in {each.at_once for each in every}}
     predicted = _steps(every, alone, split)
-    whole_s = each_alone.of(WHOLE, batch).device.step.total
+    whole_s = _whole_s(each_alone, batch, split)
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
     advice = tuple(smaller_group_note(each_alone, max(groups, key=lambda group: group.devices), split))
     return _Scaled(system, split, scaling, ranks.of_copy, whole_s, groups, timed, alone, predicted, steps, advice)
+
+
+def _whole_s(each_alone: EachAlone, batch: int | None, split: Split) -> Floats:
+    """The step of one device with the whole model and batch [s]. Raises EstimatorError as :meth:`EachAlone.of` does."""
+    try:
+        return each_alone.of(WHOLE, batch).device.step.total
+    except TooLargeError as error:
+        if split == WHOLE:
+            raise
+        raise TooLargeError(f"{error}, as efficiency compares with one device that computes all samples") from error
 
 
 def _document(scaled: _Scaled) -> dict[str, Any]:

@@ -109,3 +109,8 @@ def test_a_choice_is_made_without_draws(stated: int | None, monkeypatch: pytest.
     monkeypatch.setattr(alone, "predict_step", counted)
     grouped(RunPlan("h100", batch=8), "pipeline=4", 4, stated)
     assert draws == ({0} if stated is None else set())
+
+
+def test_a_size_that_cannot_be_counted_does_not_fit() -> None:
+    """A prime batch has but two sizes: all samples at once, or one."""
+    assert grouped(RunPlan("h100", batch=999_999_937, draws=0), "pipeline=4", 4).micro_batch == 1

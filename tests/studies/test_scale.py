@@ -409,3 +409,11 @@ def test_states_that_too_many_share_are_noted_for_the_most_devices_of_a_split() 
         for split in ("zero3", "zero3,shard=64")
     )
     assert f"with 'zero3,shard=64' a step would be {slow / fast:.3g} times as fast" in note
+
+
+def test_a_batch_that_one_device_cannot_count_is_refused_with_the_reason_where_it_is_efficiency() -> None:
+    reason = "expected at most .*, as efficiency compares with one device that computes all samples"
+    with pytest.raises(EstimatorError, match=reason):
+        run("gpt2", "selene", (64,), "pipeline=4", plan=replace(PLAN, batch=10**9))
+    with pytest.raises(EstimatorError, match=r"expected at most \d+$"):
+        run("gpt2", "selene", (64,), plan=replace(PLAN, batch=10**9))
