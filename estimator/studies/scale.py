@@ -42,6 +42,10 @@ from estimator.work.on_target import ranks_of
 from estimator.work.rebatch import TooLargeError
 
 POWER = "power includes the devices and the rest of their nodes; a device that waits draws its idle power"
+TIMED_POWER = (
+    "with timed steps the parts of a step keep their shares: power stays as predicted, and energy is that power over "
+    "the corrected step"
+)
 NO_POWER = (
     "neither the device's file nor its system's tells its power limit: power and energy are not predicted, and power "
     "is taken not to lower its peaks"
@@ -172,6 +176,7 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
             POWER if first.target.device.power_limit else NO_POWER,
             *([STAGES] if split.pipeline > 1 else []),
             *what_they_change(timed, changes),
+            *([TIMED_POWER] if timed.groups and first.target.device.power_limit else []),
             *sentences(notes, "assumption"),
         ],
         "warnings": [

@@ -118,6 +118,19 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     assert shares[0] == pytest.approx(shares[1])
 
 
+def test_energy_follows_a_timed_step_and_power_does_not_as_a_note_says(tmp_path: Path) -> None:
+    devices = ("--devices", "6")
+    before = read("scale", "vgg16", "--system", "summit", "--batch", "8", *devices)
+    measured_s = 2.0 * before["rows"][0]["step_s"]["mid"]
+    after = read(*timed(tmp_path, f"devices,step_s\n6,{measured_s}\n"), *devices)
+    ((then,), (now,)) = before["rows"], after["rows"]
+    assert now["power_w"]["mid"] == pytest.approx(then["power_w"]["mid"])
+    for row in (then, now):
+        assert row["energy_j_per_step"]["mid"] == pytest.approx(row["power_w"]["mid"] * row["step_s"]["mid"])
+    assert "power stays as predicted, and energy is that power over the corrected step" in " ".join(after["notes"])
+    assert "power stays as predicted" not in " ".join(before["notes"])
+
+
 def test_timed_steps_that_contradict_each_other_are_named(tmp_path: Path) -> None:
     document = read(*timed(tmp_path, "devices,step_s\n1,0.08\n6,1.0\n"), "--devices", "1")
     assert sum(warning.endswith("foretell: check it") for warning in document["warnings"]) == 2
