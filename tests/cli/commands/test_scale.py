@@ -80,6 +80,15 @@ def test_a_picture_stands_beside_the_document(tmp_path: Path) -> None:
     assert "vgg16 on summit, data, weak scaling" in svg
 
 
+def test_nothing_is_printed_where_the_picture_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    nowhere = tmp_path / "file" / "rates.svg"
+    words = ("scale", "vgg16", "--system", "summit", "--devices", "6", "--plot", str(nowhere), "--json")
+    shown = run(*words, code=1)
+    assert not shown.stdout
+    assert "rates.svg: cannot be written" in shown.stderr
+
+
 def test_a_picture_of_another_format_is_refused_before_anything_runs(tmp_path: Path) -> None:
     shown = run("scale", "vgg16", "--system", "summit", "--plot", str(tmp_path / "rates.png"), code=1)
     assert "pictures are written as SVG; expected a name that ends in .svg" in shown.stderr
