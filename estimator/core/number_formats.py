@@ -12,7 +12,6 @@ KEPT = ("fp32", "bf16", "fp16")  # formats of parameters; an update counts its s
 WIDE = "fp32"  # of weights, updates and sums in mixed precision (Micikevicius et al., ICLR 2018)
 FP32_STAND_INS = ("tf32", "bf16", "fp16")  # for products on devices without fp32: the first one that a device has
 OTHER_16_BIT = {"bf16": "fp16", "fp16": "bf16"}  # the other format of 16 bits
-SAME_WIDTH = {**OTHER_16_BIT, "tf32": "fp32"}  # a format as wide in memory, for products where a device lacks one
 _FLOAT = "(?:fp|float|f)_?"
 FORMAT = re.compile(  # with the prefixes and suffixes of frameworks, CUDA and ROCm
     r"(?:(?:torch|np|numpy|jnp|jax\.numpy|tf|tl)\.|(?:c10|at)::|cuda_r_|cublas_compute_|hip(?:blas)?_r_|rocblas_datatype_)?"

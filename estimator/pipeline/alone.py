@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Prediction, Profile, RunPlan, StepTime
@@ -11,13 +11,11 @@ from estimator.devices.sides import planned_device
 from estimator.model import peak_times
 from estimator.model.coefficients import shipped
 from estimator.pipeline.memory import Held, held_by_stages, held_by_step, largest_use
-from estimator.pipeline.micro_steps import MicroBatch
 from estimator.pipeline.stages import shares_of, stages_of
 from estimator.pipeline.step import PredictedStep, predict_step
-from estimator.profiles.layers.shards import divided, stated_micro_batch
+from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange
-from estimator.rollup.micro_batches import with_micro_batch
 from estimator.rollup.scaling import Group
 
 
@@ -71,11 +69,6 @@ class Alone:
         return one_device(self.predicted)
 
     @cached_property
-    def passes_s(self) -> float:
-        """Both passes of its batch through the whole model, without the update, at nominal inputs [s]."""
-        return float(MicroBatch(self.predicted, self.device.step, self.split).passes_s[0])
-
-    @cached_property
     def held(self) -> list[Held] | None:
         """What the step holds, or each end of its pipeline; None where nothing tells the parameters."""
         return held_by_stages(stages_of(self.profile, self.split), self.plan, self._held_by_step)
@@ -108,28 +101,13 @@ class EachAlone:
             self._known[key] = Alone(divided(self.profile, split), plan, of_model)
         return self._known[key]
 
-    def with_micro_batch(self, group: Group, split: Split) -> Group:
-        """A group whose stages compute as many samples at once as the layers state, or as is fastest, and fits, where
-        the split leaves that open. Raises EstimatorError as :meth:`of` and :func:`predict_step` do.
-        """
-        stated = stated_micro_batch(self.profile)
-        return with_micro_batch(group, split, partial(self._fits, split), partial(self._passes_s, split), stated)
-
-    def _fits(self, split: Split, group: Group) -> bool:
-        """Whether a device of a group has room for its share; True where nothing tells."""
-        use = self.of(split, group.at_once).memory(split, group)
-        return use is None or use.fits is not False
-
-    def _passes_s(self, split: Split, group: Group) -> float:
-        """Both passes of a micro-batch; as many seconds as samples where no target is known that could be timed."""
-        return self._nominal.of(split, group.at_once).passes_s if self._is_predictable else float(group.at_once or 1)
+    @cached_property
+    def nominal(self) -> EachAlone:
+        """The same without draws, for choices that need no intervals."""
+        return EachAlone(self.profile, replace(self.plan, draws=0)) if self.plan.draws else self
 
     @cached_property
-    def _nominal(self) -> EachAlone:
-        """The same without draws: the search of a micro-batch needs no intervals."""
-        return EachAlone(self.profile, replace(self.plan, draws=0))
-
-    @cached_property
-    def _is_predictable(self) -> bool:
+    def is_predictable(self) -> bool:
+        """Whether a target is known that steps can be timed on."""
         target = self.plan.target
         return bool(target) and planned_device(self.plan, target).specifications == "known"

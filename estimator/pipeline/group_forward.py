@@ -10,7 +10,7 @@ import pandas as pd
 from estimator.core.parallel import Split
 from estimator.core.types import Estimate, Floats
 from estimator.pipeline.alone import step_of_one
-from estimator.pipeline.group import message_times, ranks_of_kinds
+from estimator.pipeline.group_steps import message_times, ranks_of_kinds
 from estimator.pipeline.micro_steps import MicroBatch
 from estimator.pipeline.step import predict_step
 from estimator.rollup.scaling import Group

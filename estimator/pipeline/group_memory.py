@@ -9,6 +9,7 @@ from estimator.core.parallel import DIVIDED, DataWord, Split
 from estimator.core.types import MemoryUse, Profile, RunPlan
 from estimator.pipeline.alone import EachAlone
 from estimator.pipeline.memory import memory_of_parts
+from estimator.pipeline.micro_batch_choice import chosen_micro_batch
 from estimator.pipeline.stages import parts_of
 from estimator.profiles.layers.shards import OF_PIPELINES, divided, stated_micro_batch
 from estimator.rollup.micro_batches import micro_batch_note
@@ -24,7 +25,8 @@ def memory_of_group(profile: Profile, plan: RunPlan, split: Split, devices: int)
     devices.
     """
     batch = plan.batch or profile.workload.batch_size
-    group = EachAlone(profile, plan).with_micro_batch(group_of(devices, devices, "weak", batch, split), split)
+    asked = group_of(devices, devices, "weak", batch, split)
+    group = chosen_micro_batch(EachAlone(profile, plan), asked, split)
     use = _memory_of_each(profile, plan, group, split)
     if split.leaves_micro_batch:  # a larger batch has more micro-batches
         use = dataclasses.replace(use, largest_batch=None)

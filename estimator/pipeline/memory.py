@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from estimator.core.errors import EstimatorError
@@ -23,6 +24,7 @@ from estimator.work.framework_defaults import has_library_layers, product_format
 from estimator.work.joined_layers import join_in_place
 from estimator.work.on_target import matrix_precision
 from estimator.work.precision import without_tf32
+from estimator.work.rebatch import TooLargeError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +95,8 @@ def largest_use(held: Sequence[Held], shares: Sequence[DeviceShare]) -> MemoryUs
 
 
 def held_by_stages(stages: Sequence[Profile], plan: RunPlan, whole: Callable[[], Held]) -> list[Held] | None:
-    """What a step holds, or each of several stages of it; None where nothing tells the parameters.
+    """What a step holds, or each of several stages of it, at the plan's batch alone; None where nothing tells the
+    parameters. Raises TooLargeError where the batch is too large to be counted.
 
     Args:
         stages: of the step; one, where no pipeline divides it.
@@ -103,13 +106,18 @@ def held_by_stages(stages: Sequence[Profile], plan: RunPlan, whole: Callable[[],
     try:
         if len(stages) == 1:
             return [whole()]
-        return [held_by_profile(stage, plan) for stage in stages]
+        return [held_by_profile(stage, plan, batches=1) for stage in stages]
+    except TooLargeError:
+        raise
     except EstimatorError:
         return None
 
 
-def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
-    """What a profiled run holds, at two batches. Raises EstimatorError as :func:`memory` does."""
+def held_by_profile(profile: Profile, plan: RunPlan, batches: int = 2) -> Held:
+    """What a profiled run holds at two batches, or at one, where its largest batch is not asked for.
+
+    Raises EstimatorError as :func:`memory` does.
+    """
     device = planned_device(plan, plan.target) if plan.target else None
     ran, _ = select_pass(profile, plan.mode)
     asked = plan.precision if device is None else product_format(plan.precision, ran.workload, device).precision
@@ -123,7 +131,7 @@ def held_by_profile(profile: Profile, plan: RunPlan) -> Held:
     if device is not None and device.specifications == "known":
         products = work.loc[work["op_class"].isin(MATRIX), "precision"]
         refuse_unsupported(device, {asked} if asked else set(products))
-    at_batches = tensors_at_two_batches(work, ran.workload, plan.batch, asked)
+    at_batches = islice(tensors_at_two_batches(work, ran.workload, plan.batch, asked), batches)
     known = tuple((batch, _as_known(tensors, ran)) for batch, tensors in at_batches)
     return Held(known, variables, ran.workload, device, plan, _convolves(work))
 

@@ -11,6 +11,8 @@ from estimator.core.parallel import Split
 from estimator.rollup.pipeline_parallel import bubble_share
 from estimator.rollup.scaling import Group, divisors
 
+# per stage: stages then hardly idle (Huang et al., GPipe, NeurIPS 2019, section 2.3, from memory)
+USUAL_MICRO_BATCHES = 4
 MUCH_IDLE = 0.2  # of a step, for stages of a pipeline: a note says what shortens it
 
 
@@ -27,52 +29,34 @@ def with_micro_batch(
     group: Group,
     split: Split,
     fits: Callable[[Group], bool],
-    passes_s: Callable[[Group], float],
+    step_s: Callable[[Group], float],
     stated: int | None = None,
 ) -> Group:
     """A group whose stages compute as many samples at once as its workload states, or else as takes the least time, of
     those that fit the memory.
 
-    A step of m micro-batches of which each takes t takes m · t / (1 - b), with the bubble b of
-    :func:`bubble_share`. The search begins where that is least with t on a straight line through that of one sample and
-    that of the most samples that fit. Where nothing fits it is one sample. A split that names the size keeps it. Fewer
-    samples never need more memory.
+    The search begins with about :data:`USUAL_MICRO_BATCHES` times as many micro-batches as stages, and goes on as long
+    as a step gets shorter. Where nothing fits it is one sample. A split that names the size keeps it. Fewer samples
+    never need more memory.
 
     Args:
         group: the devices.
         split: how they share the training.
         fits: whether a group of this micro-batch fits.
-        passes_s: both passes of a group's micro-batch [s]; asked for again and again.
+        step_s: the step of a group with its micro-batch [s]; asked for again and again.
         stated: samples at once that the workload states; None where it states none.
     """
     if not split.leaves_micro_batch or group.local_batch is None:
         return group
     sizes = micro_batch_sizes(group.local_batch, split.pipeline, split.interleave)
     groups = [replace(group, micro_batch=size) for size in sizes]
+    chosen = next((each for each in groups if each.micro_batch == stated), None)
+    if chosen is not None and (stated == 1 or fits(chosen)):
+        return chosen
     fitting = groups[bisect_left(groups[:-1], True, key=fits) :]
-    chosen = next((each for each in fitting if each.micro_batch == stated), None)
-    return chosen or _fastest(fitting, split, passes_s)
-
-
-def _fastest(fitting: Sequence[Group], split: Split, passes_s: Callable[[Group], float]) -> Group:
-    """The group with the shortest step of several, the first with the most samples at once, the last with one."""
-    if len(fitting) == 1:
-        return fitting[0]
-
-    def step_s(each: Group, micro_s: Callable[[Group], float]) -> float:
-        bubble = bubble_share(split.pipeline, each.micro_batches, split.interleave)
-        return each.micro_batches * micro_s(each) / (1.0 - bubble)
-
-    line = _line(fitting, passes_s)
-    first = min(range(len(fitting)), key=lambda place: step_s(fitting[place], line))
-    return _shortest_near(fitting, first, lambda each: step_s(each, passes_s))
-
-
-def _line(groups: Sequence[Group], passes_s: Callable[[Group], float]) -> Callable[[Group], float]:
-    """Both passes of any size [s], on a straight line through those of the first and the last group."""
-    (most, most_s), (least, least_s) = (((each.micro_batch or 1), passes_s(each)) for each in (groups[0], groups[-1]))
-    slope = (most_s - least_s) / (most - least)
-    return lambda each: least_s + slope * ((each.micro_batch or 1) - least)
+    usual = USUAL_MICRO_BATCHES * split.pipeline
+    first = next((place for place, each in enumerate(fitting) if each.micro_batches >= usual), len(fitting) - 1)
+    return _shortest_near(fitting, first, step_s)
 
 
 def _shortest_near(groups: Sequence[Group], place: int, step_s: Callable[[Group], float]) -> Group:

@@ -18,8 +18,11 @@ from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements, system_warnings
 from estimator.pipeline.alone import Alone, EachAlone
-from estimator.pipeline.group import assumed_links, floor_of_group, steps_of_groups
+from estimator.pipeline.group import floor_of_group
+from estimator.pipeline.group_steps import assumed_links, steps_of_groups
+from estimator.pipeline.micro_batch_choice import chosen_micro_batch
 from estimator.pipeline.recorded_group import recorded_messages
+from estimator.pipeline.smaller_groups import smaller_group_note
 from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.shards import stated_micro_batch
 from estimator.reports import documents
@@ -36,8 +39,13 @@ from estimator.studies.timed_steps import (
 )
 from estimator.work.messages import RecordedRanks
 from estimator.work.on_target import ranks_of
+from estimator.work.rebatch import TooLargeError
 
 POWER = "power includes the devices and the rest of their nodes; a device that waits draws its idle power"
+TIMED_POWER = (
+    "with timed steps the parts of a step keep their shares: power stays as predicted, and energy is that power over "
+    "the corrected step"
+)
 NO_POWER = (
     "neither the device's file nor its system's tells its power limit: power and energy are not predicted, and power "
     "is taken not to lower its peaks"
@@ -104,6 +112,7 @@ class _Scaled:
     alone: Mapping[int | None, Alone]  # by the samples that a copy computes at once
     predicted: Mapping[Group, GroupStep]
     steps: Mapping[Group, GroupStep]
+    advice: tuple[Note, ...]  # on the split
 
     @property
     def first(self) -> PredictedStep:
@@ -127,9 +136,20 @@ def _scale_split(
     every = list(dict.fromkeys([*groups, *timed.groups]))
     alone = {size: each_alone.of(split, size) for size in {each.at_once for each in every}}
     predicted = _steps(every, alone, split)
-    whole_s = each_alone.of(WHOLE, batch).device.step.total
+    whole_s = _whole_s(each_alone, batch, split)
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
-    return _Scaled(system, split, scaling, ranks.of_copy, whole_s, groups, timed, alone, predicted, steps)
+    advice = tuple(smaller_group_note(each_alone, max(groups, key=lambda group: group.devices), split))
+    return _Scaled(system, split, scaling, ranks.of_copy, whole_s, groups, timed, alone, predicted, steps, advice)
+
+
+def _whole_s(each_alone: EachAlone, batch: int | None, split: Split) -> Floats:
+    """The step of one device with the whole model and batch [s]. Raises EstimatorError as :meth:`EachAlone.of` does."""
+    try:
+        return each_alone.of(WHOLE, batch).device.step.total
+    except TooLargeError as error:
+        if split == WHOLE:
+            raise
+        raise TooLargeError(f"{error}, as efficiency compares with one device that computes all samples") from error
 
 
 def _document(scaled: _Scaled) -> dict[str, Any]:
@@ -138,7 +158,7 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
     changes = [(predicted[group].step.total, scaled.steps[group].step.total) for group in scaled.groups]
     floors_s = {group: floor_of_group(scaled.alone[group.at_once].predicted, group, split) for group in timed.groups}
     of_batch = micro_batch_note(scaled.groups, split, stated_micro_batch(first.profile))
-    notes = ranked((*_notes(scaled.system, first, scaled.steps), *of_batch))
+    notes = ranked((*_notes(scaled.system, first, scaled.steps), *of_batch, *scaled.advice))
     return {
         "workload": first.profile.workload.name,
         "system": scaled.system.name,
@@ -156,6 +176,7 @@ def _document(scaled: _Scaled) -> dict[str, Any]:
             POWER if first.target.device.power_limit else NO_POWER,
             *([STAGES] if split.pipeline > 1 else []),
             *what_they_change(timed, changes),
+            *([TIMED_POWER] if timed.groups and first.target.device.power_limit else []),
             *sentences(notes, "assumption"),
         ],
         "warnings": [
@@ -202,7 +223,7 @@ def _given(
 
 def _grouped(each_alone: EachAlone, devices: int, *, split: Split, **how: Any) -> Group:
     """So many devices, as :func:`group_of` has them, whose stages compute as many samples at once as is fastest."""
-    return each_alone.with_micro_batch(group_of(devices, split=split, **how), split)
+    return chosen_micro_batch(each_alone, group_of(devices, split=split, **how), split)
 
 
 def _steps(groups: Sequence[Group], alone: dict[int | None, Alone], split: Split) -> dict[Group, GroupStep]:

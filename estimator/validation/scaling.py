@@ -26,7 +26,7 @@ from estimator.core.schema import OPS
 from estimator.core.types import Floats, MeasuredLink, Network, Profile, RunPlan, StepTime, Workload
 from estimator.devices.measurements.links import alpha_beta
 from estimator.pipeline.alone import step_of_one
-from estimator.pipeline.group import step_of_group
+from estimator.pipeline.group_steps import step_of_group
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.rollup.scaling import NO_SPREAD, Group, Spread, Spreads, expected_maximum, lengthened, slowest_device
 from estimator.rollup.timed_steps import REPEATS

@@ -9,6 +9,7 @@ its shapes (-1), and in nothing else.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -16,10 +17,12 @@ import pandas as pd
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
 from estimator.core.schema import CONV_COLUMNS, MATRIX, attribute_values, complete, numbers, share_of_time
+from estimator.core.table import LARGEST_WHOLE
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role
 from estimator.work.count import count_work
 from estimator.work.messages import with_batch
+from estimator.work.shapes import read_shapes
 from estimator.work.sliced_batch import slices_of
 from estimator.work.stated_batch import contradiction
 from estimator.work.transformed import Transformed
@@ -39,6 +42,10 @@ AMBIGUOUS = Note(  # and the rest of a sentence on the rows concerned
 )
 UNMODELLED = Note("rebatch-unmodelled", "have no model: their time is scaled with the batch")
 UNKNOWN = Note("rebatch-unknown", "keep their work and time: how they depend on the batch is not known")
+
+
+class TooLargeError(EstimatorError):
+    """A batch of which an op is too large to be counted."""
 
 
 def rebatch(work: pd.DataFrame, workload: Workload, size: int | None) -> Transformed:
@@ -84,7 +91,7 @@ def _named(texts: pd.Series) -> pd.Series:
 
 
 def _at_batch(work: pd.DataFrame, workload: Workload, size: int) -> Transformed:
-    """WORK counted at another batch. Raises EstimatorError where an op is then too large to be counted."""
+    """WORK counted at another batch. Raises TooLargeError where an op is then too large to be counted."""
     rows = _named(work["shapes"]) | _named(work["output_shapes"])
     texts = {name: work[name].str.replace(NAMED, str(size), regex=True) for name in TEXTS}
     counted = work["work_source"] == "shapes"
@@ -93,10 +100,18 @@ def _at_batch(work: pd.DataFrame, workload: Workload, size: int) -> Transformed:
     out = count_work(sized, workload.model_copy(update={"batch_size": size}), workload.name).work
     lost = rows & out["bytes"].isna() & work["bytes"].notna()
     if lost.any():
-        op = work["op"][lost].iloc[0]
-        raise EstimatorError(f"{workload.name}: '{op}' is too large to be counted at batch {size}; take a smaller one")
+        raise TooLargeError(_too_large(work[lost], workload.name, size))
     text = f"ops are those of batch {size}: {int(rows.sum())} grow with it; weights and their updates stay"
     return Transformed(out, changed=True, notes=(Note("rebatched", text),))
+
+
+def _too_large(lost: pd.DataFrame, name: str, size: int) -> str:
+    """The sentence on a batch at which these rows cannot be counted, with the largest one at which their shapes can."""
+    of_all = pd.concat([lost[column] for column in TEXTS]).dropna().str.split(";").explode()
+    of_sample = [math.prod(shape) for text in of_all[_named(of_all)] for shape in read_shapes(text, 1) if shape]
+    op, most = lost["op"].iloc[0], LARGEST_WHOLE // max(of_sample, default=1)
+    expected = f"expected at most {most}" if most < size else "expected a smaller one"
+    return f"{name}: batch {size} of one device makes '{op}' too large to be counted; {expected}"
 
 
 def known_batch(workload: Workload) -> int:

@@ -46,6 +46,20 @@ def _overflow(page: Page, width: int) -> list[str]:
     return [f"layout: the page is {wide} pixels wide in a window of {width}"] if wide > width else []
 
 
+def wide_tables(report: Path, section: str, width: int) -> list[str]:
+    """The tables of a section that scroll sideways in a window of this width, each by its first cells."""
+    scrolls = (
+        f"[...document.querySelectorAll('#{section} .scroll')].filter(each => each.scrollWidth > each.clientWidth)"
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(report.resolve().as_uri())
+        found: list[str] = page.evaluate(f"{scrolls}.map(each => each.textContent.slice(0, 60))")
+        browser.close()
+    return found
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)

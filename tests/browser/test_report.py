@@ -53,3 +53,24 @@ def test_the_renderer_does_complain(tmp_path: Path) -> None:
     complaints = render.render(page, tmp_path)
     assert any(c.startswith("request: http://example.invalid") for c in complaints)
     assert any(c.startswith("layout:") for c in complaints)
+
+
+MANY_DEVICES = """
+title: Many devices
+baseline: old
+machines:
+  old: {system: selene, usd_per_device_hour: 1.2 USD}
+  new-machine-of-long-name: {system: eos, usd_per_device_hour: 3.5 USD}
+units_of_work:
+  gpt2 from scratch: {profile: gpt2, samples: 16000, epochs: 1, devices: 2000, batch_size: 8, parallel: zero3}
+  P1B2: {profile: p1b2, samples: 3000, epochs: 2, trainings_per_device: 2}
+draws: 20
+"""
+
+
+@pytest.mark.slow
+def test_tables_of_the_roll_up_need_no_scrolling_on_a_laptop(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(MANY_DEVICES)
+    report, _ = write_report(run_study(tmp_path / "study.yaml"), tmp_path)
+    for section in ("units", "steps", "derivations"):
+        assert render.wide_tables(report, section, 1200) == []

@@ -12,7 +12,7 @@ from estimator.core.scenarios import Host
 from estimator.core.schema import MESSAGES
 from estimator.core.types import Network, RunPlan, StepTime
 from estimator.pipeline.alone import step_of_one
-from estimator.pipeline.group import steps_of_groups
+from estimator.pipeline.group_steps import steps_of_groups
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
 from estimator.pipeline.step import PredictedStep, predict_step
 from estimator.profiles import read_profile

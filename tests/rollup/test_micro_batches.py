@@ -29,11 +29,17 @@ def test_micro_batches_divide_the_batch_in_whole_rounds(batch: int, stages: int,
     assert micro_batch_sizes(batch, stages, runs) == sizes
 
 
+def step_s(each: Group, split: str, micro_s: float) -> float:
+    """(m + (p - 1) / v) micro-batches in a row, of which each takes its time."""
+    parsed = read_split(split)
+    return (each.micro_batches + (parsed.pipeline - 1) / parsed.interleave) * micro_s
+
+
 def chosen(batch: int, launched_s: float, sample_s: float, room: int = 1000, split: str = "pipeline=4") -> Group:
     """A micro-batch takes a time that nothing changes, and one for each sample."""
     return with_micro_batch(
         group(batch, split), read_split(split), lambda each: size(each) <= room,
-        lambda each: launched_s + sample_s * size(each),
+        lambda each: step_s(each, split, launched_s + sample_s * size(each)),
     )  # fmt: skip
 
 
@@ -54,33 +60,48 @@ def test_where_the_time_is_that_of_the_samples_stages_idle_least() -> None:
 @pytest.mark.parametrize("split", ["pipeline=4", "pipeline=2", "pipeline=4,interleave=2"])
 @pytest.mark.parametrize("launched_s", [0.1, 1.0, 10.0, 100.0])
 def test_the_one_chosen_takes_least(launched_s: float, split: str) -> None:
-    """(m + (p - 1) / v) micro-batches in a row, of which each takes its time."""
-    stages, runs = read_split(split).pipeline, read_split(split).interleave
-    sizes = micro_batch_sizes(64, stages, runs)
-    steps_s = {each: (64 / each + (stages - 1) / runs) * (launched_s + each) for each in sizes}
-    assert chosen(64, launched_s, 1.0, split=split).micro_batch == min(sizes, key=lambda each: steps_s[each])
+    sizes = micro_batch_sizes(64, read_split(split).pipeline, read_split(split).interleave)
+    every = [replace(group(64, split), micro_batch=each) for each in sizes]
+    fastest = min(every, key=lambda each: step_s(each, split, launched_s + size(each)))
+    assert chosen(64, launched_s, 1.0, split=split) == fastest
 
 
 @pytest.mark.parametrize(("stated", "room", "expected"), [(16, 1000, 16), (16, 8, 8), (24, 1000, 256)])
 def test_the_size_that_a_workload_states_is_taken_if_it_divides_and_fits(stated: int, room: int, expected: int) -> None:
     split = read_split("pipeline=4")
     asked = group(256, "pipeline=4")
-    assert with_micro_batch(asked, split, lambda each: size(each) <= room, lambda _: 1.0, stated).at_once == expected
+    found = with_micro_batch(
+        asked, split, lambda each: size(each) <= room, lambda each: step_s(each, "pipeline=4", 1.0), stated
+    )
+    assert found.at_once == expected
 
 
 @pytest.mark.parametrize("launches_s", [0.0, 3.0, 6.0, 20.0, 100.0])
 @pytest.mark.parametrize("split", ["pipeline=3", "pipeline=8"])
 def test_the_one_chosen_takes_least_where_launches_hide_behind_samples(launches_s: float, split: str) -> None:
     """The longer of the two counts, which is no straight line in the samples."""
-    asked, stages = group(96, split), read_split(split).pipeline
+    asked = group(96, split)
 
-    def passes_s(each: Group) -> float:
-        return max(launches_s, size(each))
+    def whole_s(each: Group) -> float:
+        return step_s(each, split, max(launches_s, size(each)))
 
-    found = with_micro_batch(asked, read_split(split), lambda _: True, passes_s)
-    every = [replace(asked, micro_batch=each) for each in micro_batch_sizes(96, stages)]
-    steps_s = {size(each): (each.micro_batches + stages - 1) * passes_s(each) for each in every}
-    assert steps_s[size(found)] == min(steps_s.values())
+    found = with_micro_batch(asked, read_split(split), lambda _: True, whole_s)
+    every = [replace(asked, micro_batch=each) for each in micro_batch_sizes(96, read_split(split).pipeline)]
+    assert whole_s(found) == min(map(whole_s, every))
+
+
+def test_no_step_is_timed_for_a_size_that_is_stated_and_fits() -> None:
+    asked, tried = group(256, "pipeline=4"), []
+
+    def fits(each: Group) -> bool:
+        tried.append(size(each))
+        return True
+
+    def never(each: Group) -> float:
+        raise AssertionError(each)
+
+    assert with_micro_batch(asked, read_split("pipeline=4"), fits, never, 16).at_once == 16
+    assert tried == [16]
 
 
 @pytest.mark.parametrize("split", ["pipeline=4,micro=64", "tensor=4", "data"])

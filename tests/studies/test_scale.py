@@ -398,3 +398,22 @@ def test_each_row_has_the_samples_that_a_copy_computes_at_once() -> None:
     named = Split(pipeline=4, micro_batch=chosen["micro_batch"])
     (again,) = scale(profile, dgx, [4], plan, [named], "weak")["rows"]
     assert again["step_s"] == chosen["step_s"]
+
+
+def test_states_that_too_many_share_are_noted_for_the_most_devices_of_a_split() -> None:
+    found = run("gpt2", "selene", (64, 2048, 4096), "zero3", plan=replace(PLAN, batch=8), others=["zero3,shard=64"])
+    (note,) = [text for text in found["notes"] if "mostly latency" in text]
+    assert note.startswith("zero3: on 4096 devices 4096 copies share the states")
+    slow, fast = (
+        next(row["step_s"]["mid"] for row in found["rows"] if (row["parallel"], row["devices"]) == (split, 4096))
+        for split in ("zero3", "zero3,shard=64")
+    )
+    assert f"with 'zero3,shard=64' a step would be {slow / fast:.3g} times as fast" in note
+
+
+def test_a_batch_that_one_device_cannot_count_is_refused_with_the_reason_where_it_is_efficiency() -> None:
+    reason = "expected at most .*, as efficiency compares with one device that computes all samples"
+    with pytest.raises(EstimatorError, match=reason):
+        run("gpt2", "selene", (64,), "pipeline=4", plan=replace(PLAN, batch=10**9))
+    with pytest.raises(EstimatorError, match=r"expected at most \d+$"):
+        run("gpt2", "selene", (64,), plan=replace(PLAN, batch=10**9))

@@ -13,7 +13,7 @@ from estimator.core.schema import MATRIX
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.work import count_work, rebatch
-from estimator.work.rebatch import names_batch
+from estimator.work.rebatch import TooLargeError, names_batch
 from tests.conftest import unpacked_by_kind
 from tests.profiles.layers.models import profile as layers_profile
 
@@ -257,8 +257,12 @@ def test_layers_are_as_built_at_the_other_batch(given: dict[str, object], size: 
 def test_a_batch_of_layers_that_cannot_be_counted_is_refused() -> None:
     read = layers_profile()
     work = count_work(read.ops, read.workload).work
-    with pytest.raises(EstimatorError, match="is too large to be counted at batch 1000000000000"):
+    with pytest.raises(TooLargeError, match=r"batch 1000000000000 of one device makes '.+' too large to be") as raised:
         rebatch(work, read.workload, 10**12)
+    most = int(str(raised.value).rpartition("expected at most ")[2])
+    assert rebatch(work, read.workload, most).changed
+    with pytest.raises(TooLargeError):
+        rebatch(work, read.workload, most + 1)
 
 
 def test_only_what_nothing_ran_names_its_batch() -> None:

@@ -120,10 +120,13 @@ def _catalogue(
     from estimator.core.files import write_text
     from estimator.devices.specs.table import rows
 
+    choosing = {"--where": where, "--sort": sort, "--columns": columns, "--csv": csv}
     if check:
+        _refuse_beside("--check", "checks whole files", choosing)
         _check_files(layout, names, as_json)
         return
     if columns == "help":
+        _refuse_beside("--columns help", "lists columns, and has no table of devices or systems", {"--csv": csv})
         _list_columns(layout, as_json)
         return
     if names and (where or sort):
@@ -136,6 +139,13 @@ def _catalogue(
         write_text(csv, rows.to_csv(list(subjects.values()), table_columns, compared=compared))
     _show(layout, subjects, names, chosen, as_json)
     terminal.print_warnings(rows.device_faults(list(subjects.values())))
+
+
+def _refuse_beside(option: str, what_it_does: str, others: Mapping[str, object]) -> None:
+    """Raise BadParameter for the first of the options given that this one would leave without effect."""
+    for name, value in others.items():
+        if value:
+            raise typer.BadParameter(f"{option} {what_it_does}: {name} has no effect with it; give one of the two")
 
 
 def _check_files(layout: "Layout", names: list[str], as_json: bool) -> None:

@@ -89,6 +89,6 @@ def scale(
         source=source, precision=precision, host=host, input=reads, fusion=fusion, layout=layout,
         measurements=measurements, timed_steps=timed_steps, seed=seed,
     )  # fmt: skip
-    emit(result.document(), render_scale, as_json)
     if plot is not None:
         write_picture(plot, result.document())
+    emit(result.document(), render_scale, as_json)

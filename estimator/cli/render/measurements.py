@@ -37,10 +37,12 @@ def _print_rows(document: Mapping[str, Any]) -> None:
 
 
 def _kinds(kinds: Sequence[Mapping[str, Any]]) -> Table:
-    numbers = (*(name.replace("_", " ") for name in COUNTS), "best TFLOP/s", "of peak")
+    """The rows of each kind, without counts that are 0 for all of them."""
+    counted = [name for name in COUNTS if any(kind[name] for kind in kinds)]
+    numbers = (*(name.replace("_", " ") for name in counted), "best TFLOP/s", "of peak")
     table = terminal.new_table("Rows by op class and precision", "op class", "precision", *numbers, right=numbers)
     for kind in kinds:
-        counts = (str(kind[name] or "") for name in COUNTS)
+        counts = (str(kind[name] or "") for name in counted)
         rate, share = kind["best_flop_per_s"], kind["best_share"]
         best = f"{rate / 1e12:.4g}" if rate else "", percent(share, 3) if share else ""
         table.add_row(kind["op_class"], kind["precision"], *counts, *best)

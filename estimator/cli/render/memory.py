@@ -21,13 +21,13 @@ MEANINGS = {
 
 
 def render_memory(document: Mapping[str, Any]) -> None:
-    """The parts with their sum, then whether it fits."""
+    """The parts of more than 0 bytes with their sum, then whether it fits."""
     batch = f", batch {document['batch_size']} of each copy of the model" if document["batch_size"] else ""
     on = f" on {document['device']}" if document["device"] else ""
     title = f"memory of one device: {document['workload']}{on}, {document['mode']}{batch}"
     table = terminal.new_table(title, "part", "memory", "what it is", right=("memory",))
     for name, meaning in MEANINGS.items():
-        if document[name] is not None:
+        if document[name]:
             table.add_row(name, _size(document[name]), meaning)
     table.add_row("total", _size(document["total"]), _interval(document["total_interval"]))
     terminal.print_table(table)

@@ -111,3 +111,24 @@ def test_names_and_conditions_do_not_mix() -> None:
 def test_nothing_is_said_of_numbers_where_none_are_shown() -> None:
     assert "numbers" not in run("devices", "--columns", "name").stdout
     assert "numbers shown are unverified" in run("devices", "--columns", "name,year,fp16").stdout
+
+
+@pytest.mark.parametrize("what", LAYOUTS)
+@pytest.mark.parametrize(
+    ("words", "lost"),
+    [
+        (("--check", "--csv", "table.csv"), "--csv"),
+        (("--check", "--where", "year > 2020"), "--where"),
+        (("--check", "--sort", "name"), "--sort"),
+        (("--check", "--columns", "help"), "--columns"),
+        (("--columns", "help", "--csv", "table.csv"), "--csv"),
+    ],
+)
+def test_an_option_without_effect_is_refused(
+    what: str, words: tuple[str, ...], lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = run(what, *words, code=2)
+    assert not shown.stdout
+    assert f"{lost} has no effect" in " ".join(shown.stderr.split())
+    assert not list(tmp_path.iterdir())

@@ -80,6 +80,15 @@ def test_a_picture_stands_beside_the_document(tmp_path: Path) -> None:
     assert "vgg16 on summit, data, weak scaling" in svg
 
 
+def test_nothing_is_printed_where_the_picture_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    nowhere = tmp_path / "file" / "rates.svg"
+    words = ("scale", "vgg16", "--system", "summit", "--devices", "6", "--plot", str(nowhere), "--json")
+    shown = run(*words, code=1)
+    assert not shown.stdout
+    assert "rates.svg: cannot be written" in shown.stderr
+
+
 def test_a_picture_of_another_format_is_refused_before_anything_runs(tmp_path: Path) -> None:
     shown = run("scale", "vgg16", "--system", "summit", "--plot", str(tmp_path / "rates.png"), code=1)
     assert "pictures are written as SVG; expected a name that ends in .svg" in shown.stderr
@@ -116,6 +125,19 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
         row["communication_exposed_s"]["mid"] / row["step_s"]["mid"] for row in (before[2], many)
     ]  # as the legend says
     assert shares[0] == pytest.approx(shares[1])
+
+
+def test_energy_follows_a_timed_step_and_power_does_not_as_a_note_says(tmp_path: Path) -> None:
+    devices = ("--devices", "6")
+    before = read("scale", "vgg16", "--system", "summit", "--batch", "8", *devices)
+    measured_s = 2.0 * before["rows"][0]["step_s"]["mid"]
+    after = read(*timed(tmp_path, f"devices,step_s\n6,{measured_s}\n"), *devices)
+    ((then,), (now,)) = before["rows"], after["rows"]
+    assert now["power_w"]["mid"] == pytest.approx(then["power_w"]["mid"])
+    for row in (then, now):
+        assert row["energy_j_per_step"]["mid"] == pytest.approx(row["power_w"]["mid"] * row["step_s"]["mid"])
+    assert "power stays as predicted, and energy is that power over the corrected step" in " ".join(after["notes"])
+    assert "power stays as predicted" not in " ".join(before["notes"])
 
 
 def test_timed_steps_that_contradict_each_other_are_named(tmp_path: Path) -> None:

@@ -43,3 +43,10 @@ def test_an_import_names_formats_devices_and_file() -> None:
 def test_an_import_of_an_unknown_device_names_none() -> None:
     document = {**DOCUMENT, "written": "out.csv", "formats": ["CSV"], "devices": []}
     assert printed(partial(render_import, document)).stdout.splitlines()[0] == "CSV"
+
+
+def test_counts_that_are_0_for_all_kinds_have_no_column() -> None:
+    output = printed(partial(render_show, DOCUMENT), columns=80)
+    assert "left out" in output.stdout
+    assert "above peak" not in output.stdout
+    assert max(map(len, run("measurements", "show", "v100", columns=80).stdout.splitlines())) <= 80

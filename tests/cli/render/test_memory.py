@@ -20,3 +20,11 @@ def test_without_a_device_no_reserve_is_shown() -> None:
     shown = run("memory", "p1b2", "--mode", "inference")
     assert "reserve " not in shown.stdout
     assert "no device is named" in shown.stderr
+
+
+def test_parts_of_no_bytes_are_left_out_of_the_table_and_stay_in_the_document() -> None:
+    words = ("memory", "p1b2", "--mode", "inference")
+    assert {name for name in ("gradients", "optimizer") if read(*words)[name] == 0} == {"gradients", "optimizer"}
+    shown = run(*words).stdout
+    assert "gradients" not in shown
+    assert " 0 B " not in shown

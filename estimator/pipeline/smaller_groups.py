@@ -1,0 +1,89 @@
+"""Whether copies of a model that share the states of training in smaller groups would take a shorter step.
+
+Where all of many devices share them, each gather of weights goes round all of these, and takes a latency of each hop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from estimator.core.notes import Note
+from estimator.core.parallel import Split
+from estimator.core.schema import COPIES
+from estimator.core.types import Floats
+from estimator.pipeline.alone import Alone, EachAlone
+from estimator.pipeline.group_steps import joined_devices, message_times, ranks_of_kinds, step_of_group, workload_of
+from estimator.rollup.scaling import Group
+from estimator.work.parallel import exchange, messages_as_work
+
+MUCH_EXPOSED = 0.1  # of a step: less is not worth another split
+SHORTER = 0.95  # of a step: another split is named that takes at most so much
+NODES = (1, 8, 64)  # whose devices share the states in the groups tried
+
+
+def smaller_group_note(each_alone: EachAlone, group: Group, split: Split) -> Iterator[Note]:
+    """A note on the split with the shortest step, where the messages of all that share the states are mostly latency.
+
+    Steps are those at nominal inputs. None where the split is fastest as it is, or no smaller group has room.
+
+    Raises EstimatorError as :meth:`EachAlone.of` and :func:`step_of_group` do.
+    """
+    if not split.divides_update or split.experts > 1 or split.context > 1 or group.copies <= 2:
+        return
+    alone = each_alone.nominal.of(split, group.at_once)
+    sizes = [size for size in _sizes(alone, group, split) if size < split.sharing(group.copies)]
+    if not sizes or not _is_mostly_latency(alone, group, split):
+        return
+    asked_s, exposed_s = _step_s(alone, group, split)
+    if exposed_s < MUCH_EXPOSED * asked_s:
+        return
+    steps_s = {size: _step_s(alone, group, replace(split, shard=size))[0] for size in sizes}
+    size = min(steps_s, key=lambda each: steps_s[each])
+    if steps_s[size] < SHORTER * asked_s:
+        yield _note(group, split, size, asked_s, steps_s[size])
+
+
+def _note(group: Group, split: Split, size: int, asked_s: float, shorter_s: float) -> Note:
+    text = (
+        f"{split}: on {group.devices} devices {split.sharing(group.copies)} copies share the states, and the time of "
+        f"their messages is mostly latency; with '{replace(split, shard=size)}' a step would be "
+        f"{asked_s / shorter_s:.3g} times as fast"
+    )
+    return Note("states-shared-by-many", text, subject=str(split), share=1.0 - shorter_s / asked_s)
+
+
+def _sizes(alone: Alone, group: Group, split: Split) -> list[int]:
+    """Copies that some nodes hold, which divide all copies and have room for their larger share of the states."""
+    of_node = joined_devices(alone.predicted, group) // group.model_devices
+    sizes = [of_node * nodes for nodes in NODES]
+    return [size for size in sizes if size > 1 and group.copies % size == 0 and _fits(alone, group, split, size)]
+
+
+def _fits(alone: Alone, group: Group, split: Split, size: int) -> bool:
+    use = alone.memory(replace(split, shard=size), group)
+    return use is None or use.fits is not False
+
+
+def _step_s(alone: Alone, group: Group, split: Split) -> tuple[float, float]:
+    """The step of a group, and what of it messages and waits for others add [s]."""
+    step = step_of_group(alone.predicted, alone.device.step, group, split).step
+    return float(step.total[0]), float(step.communication_exposed[0])
+
+
+def _is_mostly_latency(alone: Alone, group: Group, split: Split) -> bool:
+    """Whether twice the bytes would make the messages that share the states less than half as long again."""
+    once_s, twice_s = (_shared_s(alone, group, split, factor) for factor in (1.0, 2.0))
+    return float(twice_s.sum()) < 1.5 * float(once_s.sum())
+
+
+def _shared_s(alone: Alone, group: Group, split: Split, factor: float) -> Floats:
+    """Times of the messages in which copies gather and reduce what they share, of so many times their bytes [s]."""
+    predicted = alone.predicted
+    sent = exchange(predicted.work.work, workload_of(predicted), split, group.copies).messages
+    shares = sent["operator"].isin(["all_gather", "reduce_scatter"]) & sent["among"].isin([COPIES, "shards"])
+    shared = sent[shares].reset_index(drop=True)
+    work = messages_as_work(shared.assign(bytes=factor * shared["bytes"]), ranks_of_kinds(predicted, group, split))
+    return np.asarray(message_times(predicted, work)[0])
