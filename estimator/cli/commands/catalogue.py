@@ -122,11 +122,11 @@ def _catalogue(
 
     choosing = {"--where": where, "--sort": sort, "--columns": columns, "--csv": csv}
     if check:
-        _refuse_beside("--check", "checks whole files", choosing)
+        _refuse_together_with("--check", "checks whole files", choosing)
         _check_files(layout, names, as_json)
         return
     if columns == "help":
-        _refuse_beside("--columns help", "lists columns, and has no table of devices or systems", {"--csv": csv})
+        _refuse_together_with("--columns help", "lists columns, and has no table of devices or systems", {"--csv": csv})
         _list_columns(layout, as_json)
         return
     if names and (where or sort):
@@ -141,7 +141,7 @@ def _catalogue(
     terminal.print_warnings(rows.device_faults(list(subjects.values())))
 
 
-def _refuse_beside(option: str, what_it_does: str, others: Mapping[str, object]) -> None:
+def _refuse_together_with(option: str, what_it_does: str, others: Mapping[str, object]) -> None:
     """Raise BadParameter for the first of the options given that this one would leave without effect."""
     for name, value in others.items():
         if value:
