@@ -232,10 +232,8 @@ def framework_default(predicted: PredictedStep, kept: step.ReplayedStep) -> tupl
         return ()
     by_default = _predict_pass(ran, replace(plan, precision=AUTO, draws=0), predicted.devices)  # need not fit
     replayed = step.replay_step(by_default.prediction, by_default.timeline, by_default.scenario)
-    step_s, kernels_s = (
-        f"{units.show(float(then[0]), 's', 3)} in place of {units.show(float(now[0]), 's', 3)}"
-        for then, now in ((replayed.step.total, kept.step.total), (replayed.kernels_s, kept.kernels_s))
-    )
+    step_s = _in_place_of(replayed.step.total, kept.step.total)
+    kernels_s = _in_place_of(replayed.kernels_s, kept.kernels_s)
     headline = (
         f"{products.covered(predicted.work.work)} keep the profile's number format; "
         f"{ran.workload.framework or 'the framework'} would take {products.precision} on this device ('precision auto')"
@@ -243,6 +241,12 @@ def framework_default(predicted: PredictedStep, kept: step.ReplayedStep) -> tupl
     of_batch = f" of batch {batch}" if (batch := plan.batch or ran.workload.batch_size) else ""
     details = f": a step{of_batch} of one device would then take {step_s}, its kernels alone {kernels_s}"
     return (Note("precision-by-default", headline + details, subject=target.name, details=details),)
+
+
+def _in_place_of(then_s: Floats, now_s: Floats) -> str:
+    """Two nominal times in words, or that they are equal."""
+    then, now = (units.show(float(each[0]), "s", 3) for each in (then_s, now_s))
+    return f"{then} as before" if then == now else f"{then} in place of {now}"
 
 
 def step_schedule(profile: Profile, plan: RunPlan) -> pd.DataFrame:

@@ -133,6 +133,15 @@ def test_plain_fp32_says_what_the_frameworks_format_gives() -> None:
     assert not any(note.code == "precision-by-default" for note in auto.notes)
 
 
+def test_a_step_of_launches_alone_is_as_long_in_another_format() -> None:
+    rows = [{"op_type": "aten::convolution", "shapes": "1x4x8x8;4x4x3x3", "time_s": 1e-6}] * 5
+    ops = canonical.to_ops(make_ops(*rows), "toy")
+    profile = Profile(ops, Workload(name="toy", framework="PyTorch 2.3", batch_size=1), "epyc-7763", "toy")
+    notes = estimate(profile, RunPlan("a100", draws=5)).notes
+    (text,) = [note.text for note in notes if note.code == "precision-by-default"]
+    assert " as before, its kernels alone " in text
+
+
 def test_what_the_frameworks_format_gives_is_said_where_its_middle_does_not_fit() -> None:
     """The step itself may fit, by the low end of its interval: then it is predicted."""
     found = estimate(read_profile("resnet50"), RunPlan("h100", draws=50, batch=950))
