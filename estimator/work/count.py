@@ -300,7 +300,7 @@ def _count_aggregates(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
     """
     untimed = (work["phase"] == "optimizer") & (work["time_s"] == 0)
     is_open = (work["work_source"] == "none") & work["shapes"].isna() & (untimed | (work["time_s"] > 0))
-    by_row = _amounts(work[is_open], workload)
+    by_row = _amounts(work[is_open], workload) if is_open.any() else {}
     if not by_row:
         return work
     table = pd.DataFrame(list(by_row.values()), index=list(by_row))

@@ -24,6 +24,8 @@ TOO_SHORT = "time_s is in seconds; check it, and the shapes"
 def unknown_products(work: pd.DataFrame) -> tuple[Note, ...]:
     """A note on each op type with the dimensions of a product that is the name of no op."""
     rows = (work["op_class"] == "unmodelled") & complete(work, SHAPED_BY["gemm"]) & work["op_type"].notna()
+    if not rows.any():
+        return ()
     total_s = float(work["time_s"].sum()) or 1.0
     times = work.loc[rows, "time_s"].groupby(work["op_type"], sort=False).sum()
     return tuple(
