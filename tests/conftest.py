@@ -3,7 +3,6 @@
 import gc
 import os
 import pickle
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -47,15 +46,6 @@ class ComputedOnce(Protocol):
     """A fixture: see :func:`computed_once`."""
 
     def __call__(self, name: str, kind: type[Kind], compute: Callable[[], Kind]) -> Kind: ...
-
-
-def pytest_configure() -> None:
-    """Bytecode is kept in ``__pycache__``, also where the environment says otherwise.
-
-    Else each worker of each run, and each program that tests start, compiles all modules anew.
-    """
-    os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # for workers and programs
-    sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
