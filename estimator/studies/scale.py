@@ -136,19 +136,17 @@ def _scale_split(
     every = list(dict.fromkeys([*groups, *timed.groups]))
     alone = {size: each_alone.of(split, size) for size in {each.at_once for each in every}}
     predicted = _steps(every, alone, split)
-    whole_s = _whole_s(each_alone, batch, split)
+    whole_s = _whole_s(each_alone, batch)
     steps, whole_s = _given(predicted, whole_s, Group(1, 1, batch, batch), timed, plan.seed)
     advice = tuple(smaller_group_note(each_alone, max(groups, key=lambda group: group.devices), split))
     return _Scaled(system, split, scaling, ranks.of_copy, whole_s, groups, timed, alone, predicted, steps, advice)
 
 
-def _whole_s(each_alone: EachAlone, batch: int | None, split: Split) -> Floats:
+def _whole_s(each_alone: EachAlone, batch: int | None) -> Floats:
     """The step of one device with the whole model and batch [s]. Raises EstimatorError as :meth:`EachAlone.of` does."""
     try:
         return each_alone.of(WHOLE, batch).device.step.total
     except TooLargeError as error:
-        if split == WHOLE:
-            raise
         raise TooLargeError(f"{error}, as efficiency compares with one device that computes all samples") from error
 
 

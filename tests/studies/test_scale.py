@@ -415,5 +415,7 @@ def test_a_batch_that_one_device_cannot_count_is_refused_with_the_reason_where_i
     reason = "expected at most .*, as efficiency compares with one device that computes all samples"
     with pytest.raises(EstimatorError, match=reason):
         run("gpt2", "selene", (64,), "pipeline=4", plan=replace(PLAN, batch=10**9))
+    with pytest.raises(EstimatorError, match=reason):
+        run("gpt2", "selene", (64,), plan=replace(PLAN, batch=10**9), scaling="strong")
     with pytest.raises(EstimatorError, match=r"expected at most \d+$"):
         run("gpt2", "selene", (64,), plan=replace(PLAN, batch=10**9))
