@@ -28,6 +28,8 @@ LONGEST_TEXT = 24  # longest unwrapped text in a table too wide for its terminal
 CODES = {"bold": "1", "italic": "3", "yellow": "33", "cyan": "36"}  # of ANSI terminals
 CURSOR = dict.fromkeys(map(ord, "\a\b\v\f\r"))
 WORD = re.compile(r"\s*\S+\s*")
+LONGEST_WORD = 72  # of a note to people: names of kernels can have hundreds of letters, which JSON and pipes keep
+LONG_WORD = re.compile(rf"(?<![^\s('])(?![./~])[^\s();']{{{LONGEST_WORD + 1},}}")  # no path
 
 
 class Text(NamedTuple):
@@ -120,7 +122,8 @@ def print_warnings(sentences: Sequence[str]) -> None:
 def _print_labelled(sentences: Sequence[str], label: Text) -> None:
     errors = Console(sys.stderr)
     for sentence in sentences:
-        errors.print(label, sentence, sep="", soft_wrap=not errors.is_terminal)
+        shown = LONG_WORD.sub(lambda word: cut(word[0], LONGEST_WORD), sentence) if errors.is_terminal else sentence
+        errors.print(label, shown, sep="", soft_wrap=not errors.is_terminal)
 
 
 def print_summary(summary: TextTable) -> None:

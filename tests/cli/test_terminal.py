@@ -198,6 +198,22 @@ def test_notes_are_one_line_each_on_stderr(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
+    ("word", "shown"),
+    [("a" * 72, "a" * 72), ("a" * 40 + "b" * 40, "a" * 36 + "…" + "b" * 35), ("/a" * 40, "/a" * 40),
+     ("'./" + "a" * 80, "'./" + "a" * 80)],
+)  # fmt: skip
+def test_notes_to_people_have_short_names_and_whole_paths(
+    monkeypatch: pytest.MonkeyPatch, word: str, shown: str
+) -> None:
+    errors = Terminal()
+    monkeypatch.setattr(sys, "stderr", errors)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    terminal.print_notes([f"ops (such as {word}) differ"])
+    assert errors.getvalue() == f"note: ops (such as {shown}) differ\n"
+
+
+@pytest.mark.parametrize(
     ("is_terminal", "as_json", "no_colour", "shown"),
     [(True, False, "", True), (True, True, "", False), (False, False, "", False), (True, False, "1", False)],
 )
