@@ -92,6 +92,7 @@ ASSUMPTIONS = {  # codes of all other notes
     "memory-of-stage": "the memory of a pipeline is that of its first or last stage, whichever needs more",
     "memory-without-device": "no device is named: its driver's reserve is left out",
     "narrow-format": "formats below 16 bits are taken to be like the wider ones",
+    "message-unsized": "bytes or ranks of a message are not known: its time on the source tells its bytes",
     "normalization-merged": "ops of batch normalizations are one kernel of the target's library",
     "parallel": "how devices divide the step",
     "parameters-counted": "parameters are counted from the step's products",

@@ -19,6 +19,7 @@ from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
 from estimator.model.proportional import has_rates, path_class
+from estimator.model.recorded_messages import TYPICAL_RANKS
 
 CALIBRATING = (*MATRIX, *STREAMING)  # classes whose measurements correct a model
 OPS_NAMED = 5  # in a sentence; the others are counted
@@ -187,20 +188,28 @@ def _proportional_notes(ops: pd.DataFrame, target: DeviceSpec, source: DeviceSpe
     if source and has_rates(source):
         devices = f"{source.name}'s and {target.name}'s"
         goes = f"by the ratio of {devices} bandwidths or peaks, whichever the op's name suggests"
-    for ops_text, names, share in _source_times(ops, "proportional"):
+    proportional = ops["method"] == "proportional"
+    sent = (ops["op_class"] == "collective") & (source is not None)
+    for ops_text, names, share in _source_times(ops, proportional & ~sent):
         text = f"{ops_text} have no known kind or no usable shapes: their time is scaled {goes}"
         yield Note("proportional", text, names, share)
+    for ops_text, names, share in _source_times(ops, proportional & sent):
+        text = (
+            f"{ops_text} are messages of unknown bytes or ranks: their bytes are taken from their time on the source, "
+            f"among {TYPICAL_RANKS} ranks where nothing tells how many; they may be short and have waited instead"
+        )
+        yield Note("message-unsized", text, names, share)
 
 
 def _carried_notes(ops: pd.DataFrame) -> Iterator[Note]:
     for method, how in (("unchanged", ""), ("carried", ", with an interval for another host")):
-        for ops_text, names, share in _source_times(ops, method):
+        for ops_text, names, share in _source_times(ops, ops["method"] == method):
             yield Note("carried", f"{ops_text} are host or input time: the source's time is kept{how}", names, share)
 
 
-def _source_times(ops: pd.DataFrame, method: str) -> Iterator[tuple[str, str, float]]:
-    """The ops of a method with their time on the source in words, the longest by name, and their share of the step."""
-    rows = ops.loc[(ops["method"] == method) & (ops["time_s"] > 0), ["op", "time_s"]]
+def _source_times(ops: pd.DataFrame, chosen: pd.Series) -> Iterator[tuple[str, str, float]]:
+    """The chosen ops with their time on the source in words, the longest by name, and their share of the step."""
+    rows = ops.loc[chosen & (ops["time_s"] > 0), ["op", "time_s"]]
     if len(rows):
         total_s, names = rows["time_s"].sum(), ", ".join(rows.nlargest(OPS_NAMED, "time_s")["op"])
         share = float(total_s / ops["time_s"].sum())

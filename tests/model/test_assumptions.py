@@ -174,6 +174,15 @@ def test_proportional_time_is_noted_with_its_share_and_longest_ops() -> None:
     assert "carried" not in notes
 
 
+def test_messages_of_unknown_bytes_have_a_note_of_their_own() -> None:
+    notes = notes_of("NcclAllReduce", "Mystery", source=make_device(name="source"))
+    assert (notes["message-unsized"].subject, notes["proportional"].subject) == ("op1", "op2")
+    assert "are taken from their time on the source, among 8 ranks" in notes["message-unsized"].text
+    unknown = notes_of("NcclAllReduce", "Mystery", source=None)
+    assert unknown["proportional"].subject == "op1, op2"
+    assert "message-unsized" not in unknown
+
+
 def test_without_the_sources_rates_the_note_names_the_modelled_ops() -> None:
     assert "scaled like the modelled ops" in notes_of("Relu", source=None)["proportional"].text
 
