@@ -33,10 +33,11 @@ def smaller_group_note(each_alone: EachAlone, group: Group, split: Split) -> Ite
     """
     if not split.divides_update or split.experts > 1 or split.context > 1 or group.copies <= 2:
         return
-    alone = each_alone.nominal.of(split, group.at_once)
-    sizes = [size for size in _sizes(alone, group, split) if size < split.sharing(group.copies)]
-    if not sizes or not _is_mostly_latency(alone, group, split):
+    predicted = each_alone.of(split, group.at_once)
+    sizes = [size for size in _sizes(predicted, group, split) if size < split.sharing(group.copies)]
+    if not sizes or not _is_mostly_latency(predicted, group, split):
         return
+    alone = each_alone.nominal.of(split, group.at_once)
     asked_s, exposed_s = _step_s(alone, group, split)
     if exposed_s < MUCH_EXPOSED * asked_s:
         return
@@ -81,7 +82,7 @@ def _is_mostly_latency(alone: Alone, group: Group, split: Split) -> bool:
 
 def _shared_s(alone: Alone, group: Group, split: Split, factor: float) -> Floats:
     """Times of the messages in which copies gather and reduce what they share, of so many times their bytes [s]."""
-    predicted = alone.predicted
+    predicted = replace(alone.predicted, plan=replace(alone.predicted.plan, draws=0))
     sent = exchange(predicted.work.work, workload_of(predicted), split, group.copies).messages
     shares = sent["operator"].isin(["all_gather", "reduce_scatter"]) & sent["among"].isin([COPIES, "shards"])
     shared = sent[shares].reset_index(drop=True)
