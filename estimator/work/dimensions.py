@@ -22,7 +22,7 @@ from estimator.work.shapes import Op, ParsedOps
 
 SIZES = ("batch", "m", "n", "k")
 TEXTS = ("trans_a", "trans_b", "phase")
-GRAPH = "graph.csv beside the dump, as 'estimator capture' writes it"  # has the shapes that XPlanes lack
+GRAPH = "graph.csv in the folder of the dump, as 'estimator capture' writes it"  # has the shapes that XPlanes lack
 FILLED = (*CONV_COLUMNS, *RECURRENT_COLUMNS)
 SIZES_OF: tuple[tuple[str, str, Callable[[Op], Mapping[str, int | str] | None]], ...] = (
     # op class; a column that rows without sizes lack; what reads their sizes

@@ -62,9 +62,9 @@ class WorkOnTarget:
 
 @dataclass(frozen=True)
 class LibraryOnTarget:
-    """All that the work of a step depends on the target and the plan in: what runs its ops there, and how much of it.
+    """What runs the ops of a step on a target, and how many of them a plan asks for.
 
-    The choices are those of :class:`FrameworkDefaults`, for this target. Equal ones make equal work of a profile.
+    Equal ones make equal work of a profile. The choices are those of :class:`FrameworkDefaults` for the target.
     """
 
     products: ProductFormat

@@ -160,8 +160,8 @@ def test_convolutions_that_nothing_counts_are_told() -> None:
     assert uncounted({**bare, "op": "a"}, {**bare, "op": "b"}, {**bare, "time_s": 0.0}, {**bare, "flop": 1.0}) == [
         Note(
             "convolution-unknown",
-            "2 convolutions state no dimensions (a): give conv_n, conv_c, … or flop and bytes, or graph.csv beside the "
-            "dump, as 'estimator capture' writes it",
+            "2 convolutions state no dimensions (a): give conv_n, conv_c, … or flop and bytes, or graph.csv in the "
+            "folder of the dump, as 'estimator capture' writes it",
             subject="a",
         )
     ]
@@ -170,7 +170,7 @@ def test_convolutions_that_nothing_counts_are_told() -> None:
 def test_products_that_nothing_counts_are_told() -> None:
     bare: Row = {"op_type": "MatMul"}
     known: list[Row] = [{**bare, "flop": 1.0}, {**bare, "time_s": 0.0}, {**bare, "shapes": "100x50;100x50"}]
-    hint = "give m, n, k or shapes, or graph.csv beside the dump, as 'estimator capture' writes it"
+    hint = "give m, n, k or shapes, or graph.csv in the folder of the dump, as 'estimator capture' writes it"
     assert uncounted(*known, {**bare, "op": "a"}, {**bare, "op": "b"}) == [
         Note("product-unknown", f"2 matrix products state no shapes (a): {hint}", subject="a")
     ]

@@ -225,8 +225,8 @@ def normalization_layers(ops: pd.DataFrame) -> pd.Series:
     layers = frozenset(filter(None, map(_normalization_scope, scopes)))
     layer_of_row = [_outermost(scope, layers) for scope in scopes] if layers else [None] * len(scopes)
     with_products = set(itertools.compress(layer_of_row, ops["op_class"].isin(MATRIX)))
-    found = [None if layer in with_products else layer for layer in layer_of_row]
-    return pd.Series(found, ops.index, dtype="string[python]", name="op")
+    normalizing = [None if layer in with_products else layer for layer in layer_of_row]
+    return pd.Series(normalizing, ops.index, dtype="string[python]", name="op")
 
 
 @lru_cache(maxsize=2**16)
@@ -269,8 +269,8 @@ def _matches(texts: pd.Series, pattern: str) -> pd.Series:
     """Whether a pattern matches each whole text; a missing text never matches."""
     import pandas as pd
 
-    found = [isinstance(text, str) and _matches_whole(pattern, text) for text in texts.tolist()]
-    return pd.Series(found, texts.index, dtype=bool, name=texts.name)
+    matching = [isinstance(text, str) and _matches_whole(pattern, text) for text in texts.tolist()]
+    return pd.Series(matching, texts.index, dtype=bool, name=texts.name)
 
 
 @lru_cache(maxsize=2**17)
