@@ -1,6 +1,6 @@
 """The options and arguments that several commands share, with their help and shell completion."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,6 +20,12 @@ def _complete(kind: str, pattern: str) -> Callable[[str], list[str]]:
         return []
 
     return names
+
+
+def refuse_unused(options: Sequence[str], reason: str) -> None:
+    """Raise BadParameter for the first of the given options that changes nothing, for this reason."""
+    if options:
+        raise typer.BadParameter(f"{options[0]} changes nothing with {reason}; leave it out")
 
 
 def _host(text: str) -> str | float | None:

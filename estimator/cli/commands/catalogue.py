@@ -9,7 +9,7 @@ import typer
 
 from estimator.cli.command import EstimatorCommand
 from estimator.cli.emit import emit
-from estimator.cli.options import CSV, Check, DeviceNames, Json, SystemNames
+from estimator.cli.options import CSV, Check, DeviceNames, Json, SystemNames, refuse_unused
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -122,11 +122,11 @@ def _catalogue(
 
     choosing = {"--where": where, "--sort": sort, "--columns": columns, "--csv": csv}
     if check:
-        _refuse_together_with("--check", "checks whole files", choosing)
+        refuse_unused([name for name, value in choosing.items() if value], "--check")
         _check_files(layout, names, as_json)
         return
     if columns == "help":
-        _refuse_together_with("--columns help", "lists columns, and has no table of devices or systems", {"--csv": csv})
+        refuse_unused(["--csv"] if csv else [], "--columns help")
         _list_columns(layout, as_json)
         return
     if names and (where or sort):
@@ -139,13 +139,6 @@ def _catalogue(
         write_text(csv, rows.to_csv(list(subjects.values()), table_columns, compared=compared))
     _show(layout, subjects, names, chosen, as_json)
     terminal.print_warnings(rows.device_faults(list(subjects.values())))
-
-
-def _refuse_together_with(option: str, what_it_does: str, others: Mapping[str, object]) -> None:
-    """Raise BadParameter for the first of the options given that this one would leave without effect."""
-    for name, value in others.items():
-        if value:
-            raise typer.BadParameter(f"{option} {what_it_does}: {name} has no effect with it; give one of the two")
 
 
 def _check_files(layout: "Layout", names: list[str], as_json: bool) -> None:

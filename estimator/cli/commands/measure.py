@@ -2,14 +2,13 @@
 
 import math
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from estimator.cli.emit import emit
-from estimator.cli.options import PROFILES, Json, Precision
+from estimator.cli.options import PROFILES, Json, Precision, refuse_unused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,9 +78,11 @@ def measure(
         raise typer.BadParameter("give one of --shapes, --profile and --deepbench")
     if not kit and output is None:
         raise typer.BadParameter("-o is missing; name what is written, such as -o my-machine")
-    _refuse_unused(given_options, "--kit", RUN_OPTIONS if kit else {})
+    if kit:
+        refuse_unused([option for name, option in RUN_OPTIONS.items() if name in given_options], "--kit")
     calibrates = kit is not None and not (shapes or profile or deepbench)
-    _refuse_unused(given_options, "no --profile", {} if profile or calibrates else {"precision": "--precision"})
+    if not (profile or calibrates):
+        refuse_unused(["--precision"] if "precision" in given_options else [], "no --profile")
     precision = _parse_precision(precision)
     error = _parse_quantity("--relative-error", relative_error, "1", 1.0)
     seconds = _parse_quantity("--budget", budget or "10 min", "s")
@@ -133,12 +134,6 @@ def _requested_shapes(
     shapes, notes = read_shapes(table)
     check_shapes(shapes, str(table))
     return shapes, notes
-
-
-def _refuse_unused(given_options: set[str], reason: str, unused: Mapping[str, str]) -> None:
-    """Raise BadParameter where an option has no effect."""
-    for name in given_options & unused.keys():
-        raise typer.BadParameter(f"{unused[name]} changes nothing with {reason}; leave it out")
 
 
 def _parse_precision(text: str | None) -> str | None:
