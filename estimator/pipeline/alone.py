@@ -81,6 +81,11 @@ class Alone:
         """What the fullest device of a group holds with its share of the parts that devices divide."""
         return None if self.held is None else largest_use(self.held, shares_of(self.profile, split, group))
 
+    def has_room(self, split: Split, group: Group) -> bool:
+        """Whether the fullest device of a group has room for what it holds; True where nothing tells."""
+        use = self.memory(split, group)
+        return use is None or use.fits is not False
+
 
 class EachAlone:
     """A device by itself, predicted once for each local batch and each split that divides the model."""

@@ -27,10 +27,9 @@ def chosen_micro_batch(each_alone: EachAlone, group: Group, split: Split) -> Gro
 def _fits(each_alone: EachAlone, split: Split, group: Group) -> bool:
     """Whether a device of a group has room for its share; True where nothing tells, False where it is beyond count."""
     try:
-        use = each_alone.of(split, group.at_once).memory(split, group)
+        return each_alone.of(split, group.at_once).has_room(split, group)
     except TooLargeError:
         return False
-    return use is None or use.fits is not False
 
 
 def _step_s(each_alone: EachAlone, split: Split, group: Group) -> float:

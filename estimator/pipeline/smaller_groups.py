@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
+import pandas as pd
 
 from estimator.core.notes import Note
 from estimator.core.parallel import Split
 from estimator.core.schema import COPIES
-from estimator.core.types import Floats
 from estimator.pipeline.alone import Alone, EachAlone
 from estimator.pipeline.group_steps import joined_devices, message_times, ranks_of_kinds, step_of_group, workload_of
+from estimator.pipeline.step import PredictedStep
 from estimator.rollup.scaling import Group
 from estimator.work.parallel import exchange, messages_as_work
 
@@ -33,9 +33,9 @@ def smaller_group_note(each_alone: EachAlone, group: Group, split: Split) -> Ite
     """
     if not split.divides_update or split.experts > 1 or split.context > 1 or group.copies <= 2:
         return
-    predicted = each_alone.of(split, group.at_once)
-    sizes = [size for size in _sizes(predicted, group, split) if size < split.sharing(group.copies)]
-    if not sizes or not _is_mostly_latency(predicted, group, split):
+    known = each_alone.of(split, group.at_once)  # predicted already, while nominal steps cost a prediction
+    sizes = [size for size in _sizes(known, group, split) if size < split.sharing(group.copies)]
+    if not sizes or not _is_mostly_latency(known.predicted, group, split):
         return
     alone = each_alone.nominal.of(split, group.at_once)
     asked_s, exposed_s = _step_s(alone, group, split)
@@ -60,12 +60,8 @@ def _sizes(alone: Alone, group: Group, split: Split) -> list[int]:
     """Copies that some nodes hold, which divide all copies and have room for their larger share of the states."""
     of_node = joined_devices(alone.predicted, group) // group.model_devices
     sizes = [of_node * nodes for nodes in NODES]
-    return [size for size in sizes if size > 1 and group.copies % size == 0 and _fits(alone, group, split, size)]
-
-
-def _fits(alone: Alone, group: Group, split: Split, size: int) -> bool:
-    use = alone.memory(replace(split, shard=size), group)
-    return use is None or use.fits is not False
+    dividing = [size for size in sizes if size > 1 and group.copies % size == 0]
+    return [size for size in dividing if alone.has_room(replace(split, shard=size), group)]
 
 
 def _step_s(alone: Alone, group: Group, split: Split) -> tuple[float, float]:
@@ -74,17 +70,19 @@ def _step_s(alone: Alone, group: Group, split: Split) -> tuple[float, float]:
     return float(step.total[0]), float(step.communication_exposed[0])
 
 
-def _is_mostly_latency(alone: Alone, group: Group, split: Split) -> bool:
+def _is_mostly_latency(predicted: PredictedStep, group: Group, split: Split) -> bool:
     """Whether twice the bytes would make the messages that share the states less than half as long again."""
-    once_s, twice_s = (_shared_s(alone, group, split, factor) for factor in (1.0, 2.0))
-    return float(twice_s.sum()) < 1.5 * float(once_s.sum())
+    nominal = replace(predicted, plan=replace(predicted.plan, draws=0))
+    shared, ranks = _shared_messages(predicted, group, split), ranks_of_kinds(predicted, group, split)
+    once_s, twice_s = (
+        message_times(nominal, messages_as_work(shared.assign(bytes=factor * shared["bytes"]), ranks)).sum()
+        for factor in (1.0, 2.0)
+    )
+    return bool(twice_s < 1.5 * once_s)
 
 
-def _shared_s(alone: Alone, group: Group, split: Split, factor: float) -> Floats:
-    """Times of the messages in which copies gather and reduce what they share, of so many times their bytes [s]."""
-    predicted = replace(alone.predicted, plan=replace(alone.predicted.plan, draws=0))
+def _shared_messages(predicted: PredictedStep, group: Group, split: Split) -> pd.DataFrame:
+    """MESSAGES in which copies gather and reduce what they share."""
     sent = exchange(predicted.work.work, workload_of(predicted), split, group.copies).messages
     shares = sent["operator"].isin(["all_gather", "reduce_scatter"]) & sent["among"].isin([COPIES, "shards"])
-    shared = sent[shares].reset_index(drop=True)
-    work = messages_as_work(shared.assign(bytes=factor * shared["bytes"]), ranks_of_kinds(predicted, group, split))
-    return np.asarray(message_times(predicted, work)[0])
+    return sent[shares].reset_index(drop=True)
