@@ -359,6 +359,6 @@ def _advised(missing: Sequence[str], known: Sequence[str]) -> str:
     """What to write in place of a precision that a device lacks, where others do so there."""
     if missing == ["fp32"] and any(name in known for name in FP32_STAND_INS):
         return "; write --precision auto, or 'precision: auto' in a study, as a framework does there"
-    stand_ins = [*(OTHER_16_BIT.get(name) for name in missing[:1] if len(missing) == 1), "fp32"]
-    stand_in = next((name for name in stand_ins if name in known), None)
+    other = OTHER_16_BIT.get(missing[0]) if len(missing) == 1 else None
+    stand_in = next((name for name in (other, "fp32") if name in known), None)
     return f"; write --precision {stand_in}, or 'precision: {stand_in}' in a study" if stand_in else ""

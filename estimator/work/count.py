@@ -76,9 +76,10 @@ def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), _read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
-    unstated = _unstated_precision_notes(work, workload)
+    assumed = _assumed_formats(work, workload)
+    unstated = _unstated_precision_notes(work, workload, assumed)
     work["row_length"] = work["row_length"].fillna(_row_lengths(work, parsed_ops))
-    work = _mark_reported(_with_formats(work, workload))
+    work = _mark_reported(_with_formats(work, assumed))
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, notes = fill_products(work, parsed_ops, products, workload, where)
     work, exact = fill_convolutions(work, parsed_ops, where)
@@ -145,13 +146,16 @@ def _row_lengths(work: pd.DataFrame, parsed_ops: shapes.ParsedOps) -> pd.Series:
     return pd.Series(lengths, index=work.index).where(along_rows).astype("Int64")
 
 
-def _with_formats(work: pd.DataFrame, workload: Workload) -> pd.DataFrame:
-    """WORK with the formats that casts read and write, and the precision of each op; a cast's is its wider format."""
+def _with_formats(work: pd.DataFrame, assumed: pd.Series) -> pd.DataFrame:
+    """WORK with the formats that casts read and write, and the precision of each op, else the assumed one.
+
+    A cast's is its wider format.
+    """
     for name, formats in work["attributes"].str.extract(CAST_FORMATS).set_axis(FORMATS, axis=1).items():
         work[name] = work[name].fillna(formats)
     sizes = [itemsizes(work[name]) for name in FORMATS]
     wider = work[FORMATS[0]].where(sizes[0] >= sizes[1], work[FORMATS[1]]).where(~np.isnan(sizes[0] + sizes[1]))
-    return work.assign(precision=wider.fillna(work["precision"]).fillna(_assumed_formats(work, workload)))
+    return work.assign(precision=wider.fillna(work["precision"]).fillna(assumed))
 
 
 def _assumed_formats(work: pd.DataFrame, workload: Workload) -> pd.Series:
@@ -183,14 +187,14 @@ def _with_kernel_formats(work: pd.DataFrame) -> pd.DataFrame:
     return work.assign(precision=work["precision"].fillna(precision))
 
 
-def _unstated_precision_notes(work: pd.DataFrame, workload: Workload) -> tuple[Note, ...]:
+def _unstated_precision_notes(work: pd.DataFrame, workload: Workload, assumed: pd.Series) -> tuple[Note, ...]:
     """A note on timed ops whose precision neither the dump nor a workload file tells; a warning on products."""
     unstated = work.loc[work["precision"].isna() & (work["time_s"] > 0), "op_class"]
     counts = {"products": unstated.isin(MATRIX).sum(), "memory-bound ops": unstated.isin(STREAMING).sum()}
     kinds = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
     if not kinds or "precision" in workload.model_fields_set:
         return ()
-    formats = sorted(set(_assumed_formats(work, workload)[unstated.index[unstated.isin((*MATRIX, *STREAMING))]]))
+    formats = sorted(set(assumed[unstated.index[unstated.isin((*MATRIX, *STREAMING))]]))
     taken = f"{' and '.join(formats)} {'is' if len(formats) == 1 else 'are'} taken"
     text = f"the dump states no precision for {kinds}: {taken}; workload.yaml may state another"
     return (Note("precision-unstated", text) if counts["products"] else Note("precision-default", text),)
