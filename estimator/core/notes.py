@@ -56,7 +56,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "pue-assumed": "power that the facility draws beyond its computers, such as for cooling, is not counted",
     "ranks-kept": "the profile is of one of several ranks, and the step on the target is of one of as many",
     "run-nodes-assumed": "a study states the nodes that ran a unit for some machines only: one is taken for the others",
-    "states-shared-by-many": "all copies share the states, as the split does not say how many; fewer would be faster",
+    "states-shared-by-many": "many copies share the states of training, and messages among fewer would take less time",
     "steps-extrapolated": "the batch of a unit lies beyond its table of steps to a quality",
     "transport-assumed": "whether messages between nodes bypass the operating system is not stated, and guessed",
     "units-unknown": "the target states no compute units or no clock, which limit pools and some other kernels",

@@ -357,7 +357,7 @@ def refuse_unsupported(device: DeviceSpec, precisions: Collection[str]) -> None:
 
 def _advised(missing: Sequence[str], known: Sequence[str]) -> str:
     """What to write in place of a precision that a device lacks, where others do so there."""
-    if missing == ["fp32"] and any(name in known for name in FP32_STAND_INS):
+    if "fp32" not in known and set(missing) <= {"fp32", "tf32"} and any(name in known for name in FP32_STAND_INS):
         return "; write --precision auto, or 'precision: auto' in a study, as a framework does there"
     other = OTHER_16_BIT.get(missing[0]) if len(missing) == 1 else None
     stand_in = next((name for name in (other, "fp32") if name in known), None)

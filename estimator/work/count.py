@@ -7,7 +7,7 @@ workload file describes. Otherwise it stays NA: no work is guessed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from estimator.core.passes import passes_of
 from estimator.core.recall import Recall
 from estimator.core.recurrent_shape import amounts_of
 from estimator.core.schema import MATRIX, STREAMING, WORK, are_sized, share_of_time
-from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
+from estimator.core.types import ITEMSIZE, STORED_AS, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer, read_attention
 from estimator.work.casts import moved_sizes
@@ -161,8 +161,9 @@ def _with_formats(work: pd.DataFrame, assumed: pd.Series) -> pd.DataFrame:
 def _assumed_formats(work: pd.DataFrame, workload: Workload) -> pd.Series:
     """The format of each op whose own nothing states: the workload file's.
 
-    Where that states none either, products take the one that others of their class, or else of all classes, have for
-    most of their time.
+    Where that states none either, products take the one that others of their class have for most of their time. In a
+    class that states none it is the one in which most of all products leave their results: a framework chooses TF32 and
+    fp8 by class.
     """
     assumed = pd.Series(workload.precision, index=work.index, dtype="string[python]")
     if "precision" in workload.model_fields_set:
@@ -170,7 +171,8 @@ def _assumed_formats(work: pd.DataFrame, workload: Workload) -> pd.Series:
     products = work[work["op_class"].isin(MATRIX)]
     for _, rows in products.groupby("op_class"):
         stated = rows["precision"].notna() & (rows["time_s"] > 0)
-        assumed[rows.index] = _format_of_most(rows if stated.any() else products) or workload.precision
+        most = _format_of_most(rows if stated.any() else products) or workload.precision
+        assumed[rows.index] = most if stated.any() else STORED_AS.get(most, most)
     return assumed
 
 
@@ -189,15 +191,25 @@ def _with_kernel_formats(work: pd.DataFrame) -> pd.DataFrame:
 
 def _unstated_precision_notes(work: pd.DataFrame, workload: Workload, assumed: pd.Series) -> tuple[Note, ...]:
     """A note on timed ops whose precision neither the dump nor a workload file tells; a warning on products."""
-    unstated = work.loc[work["precision"].isna() & (work["time_s"] > 0), "op_class"]
-    counts = {"products": unstated.isin(MATRIX).sum(), "memory-bound ops": unstated.isin(STREAMING).sum()}
-    kinds = " and ".join(f"{count} {name}" for name, count in counts.items() if count)
+    unstated = work["precision"].isna() & (work["time_s"] > 0)
+    rows = {
+        "products": unstated & work["op_class"].isin(MATRIX),
+        "memory-bound ops": unstated & work["op_class"].isin(STREAMING),
+    }
+    kinds = " and ".join(f"{int(each.sum())} {name}" for name, each in rows.items() if each.any())
     if not kinds or "precision" in workload.model_fields_set:
         return ()
-    formats = sorted(set(assumed[unstated.index[unstated.isin((*MATRIX, *STREAMING))]]))
-    taken = f"{' and '.join(formats)} {'is' if len(formats) == 1 else 'are'} taken"
-    text = f"the dump states no precision for {kinds}: {taken}; workload.yaml may state another"
-    return (Note("precision-unstated", text) if counts["products"] else Note("precision-default", text),)
+    text = f"the dump states no precision for {kinds}: {_taken(assumed, rows)}; workload.yaml may state another"
+    return (Note("precision-unstated", text) if rows["products"].any() else Note("precision-default", text),)
+
+
+def _taken(assumed: pd.Series, rows: Mapping[str, pd.Series]) -> str:
+    """The formats that rows of several kinds take, in words; by kind where they differ."""
+    formats = {name: " and ".join(sorted(set(assumed[each]))) for name, each in rows.items() if each.any()}
+    if len(set(formats.values())) == 1:
+        (one,) = set(formats.values())
+        return f"{one} {'are' if ' and ' in one else 'is'} taken"
+    return " and ".join(f"{each} for {name}" for name, each in formats.items()) + " are taken"
 
 
 def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:

@@ -104,9 +104,10 @@ def _library_on_target(
     workload: Workload, plan: RunPlan, target: DeviceSpec, *, from_processor: bool
 ) -> LibraryOnTarget:
     """What a target's library makes of a workload; what an accelerator's has run already is not changed again."""
+    products = product_format(plan.precision, workload, target)
     return LibraryOnTarget(
-        products=product_format(plan.precision, workload, target),
-        replaces_tf32=replaces_tf32(target),
+        products=products,
+        replaces_tf32=products.precision is None and replaces_tf32(target),
         layout=image_layout(plan.layout, workload, target),
         has_transposes=not from_processor,
         has_normalization=from_processor and has_library_normalization(workload, target),

@@ -214,6 +214,12 @@ def test_all_precisions_that_a_target_lacks_are_named(lacking: tuple[str, ...], 
     assert str(error.value).partition(", or ")[0] == f"toy {fault}"
 
 
+@pytest.mark.parametrize("lacking", [("fp32",), ("tf32",), ("fp32", "tf32")])
+def test_a_device_of_narrow_formats_alone_is_advised_to_take_the_frameworks(lacking: tuple[str, ...]) -> None:
+    with pytest.raises(UnfitError, match="write --precision auto, or 'precision: auto' in a study"):
+        refuse_unsupported(make_device(peak={"bf16": "80 TFLOP/s"}), lacking)
+
+
 GPU = {"compute_unit": "SM", "compute_units": 80, "vendor": "toy"}
 
 

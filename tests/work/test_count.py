@@ -185,9 +185,16 @@ def test_products_of_unknown_format_take_that_of_most_others() -> None:
     ops = make_ops(*rows)
     counted = count_work(ops, Workload(name="toy"))
     assert counted.work["precision"].tolist() == ["bf16", "fp32", "bf16", "tf32", "tf32", "bf16", "fp32"]
-    assert "3 products and 1 memory-bound ops: bf16 and fp32 and tf32 are taken" in str(counted.notes)
+    assert "ops: bf16 and tf32 for products and fp32 for memory-bound ops are taken" in str(counted.notes)
     stated = count_work(ops, Workload(name="toy", precision="fp16")).work
     assert stated["precision"].tolist() == ["bf16", "fp32", "fp16", "tf32", "fp16", "fp16", "fp16"]
+
+
+@pytest.mark.parametrize(("stated", "assumed"), [("tf32", "fp32"), ("fp8", "bf16"), ("bf16", "bf16")])
+def test_formats_that_a_framework_chooses_by_class_do_not_spread_to_others(stated: str, assumed: str) -> None:
+    rows = [{"op_type": "aten::convolution", "precision": stated}, {"op_type": "aten::mm"}]
+    work = count_work(make_ops(*rows), Workload(name="toy")).work
+    assert work["precision"].tolist() == [stated, assumed]
 
 
 def test_no_format_is_that_of_most_products_where_each_has_half() -> None:

@@ -130,6 +130,16 @@ def test_products_in_tf32_run_in_fp32_where_a_device_has_none(device: str, preci
     assert any(note.code == "tf32-replaced" for note in found.notes) is found.changed
 
 
+@pytest.mark.parametrize(("asked", "precision"), [("fp16", "fp16"), ("tf32", "tf32")])
+def test_products_in_tf32_keep_a_format_that_is_asked_for(asked: str, precision: str) -> None:
+    """That of TF32 is then refused, as the device has none."""
+    ops = OPS.conform(make_ops({"op_type": "aten::mm", "shapes": "4x8;8x8", "precision": "tf32"}), "toy")
+    profile = Profile(ops, Workload(name="toy", framework="PyTorch"), None, "toy")
+    found = work_on_target(profile, RunPlan("toy", precision=asked), load_device("v100"), from_processor=False)
+    assert found.work["precision"].iloc[0] == precision
+    assert not any(note.code == "tf32-replaced" for note in found.notes)
+
+
 def test_products_of_an_update_do_not_give_the_precision() -> None:
     """Muon's run in bf16 in a training in fp32."""
     phases = ("forward", "optimizer")
