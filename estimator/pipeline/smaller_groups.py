@@ -1,6 +1,6 @@
 """Whether copies of a model that share the states of training in smaller groups would take a shorter step.
 
-Where all of many devices share them, each gather of weights goes round all of these, and takes a latency of each hop.
+Where many share them, each gather of weights goes round all of these, and takes a latency of each hop.
 """
 
 from __future__ import annotations

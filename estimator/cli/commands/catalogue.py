@@ -126,7 +126,7 @@ def _catalogue(
         _check_files(layout, names, as_json)
         return
     if columns == "help":
-        refuse_unused(["--csv"] if csv else [], "--columns help")
+        refuse_unused([name for name, value in choosing.items() if value and name != "--columns"], "--columns help")
         _list_columns(layout, as_json)
         return
     if names and (where or sort):

@@ -122,6 +122,8 @@ def test_nothing_is_said_of_numbers_where_none_are_shown() -> None:
         (("--check", "--sort", "name"), "--sort"),
         (("--check", "--columns", "help"), "--columns"),
         (("--columns", "help", "--csv", "table.csv"), "--csv"),
+        (("--columns", "help", "--where", "year > 2020"), "--where"),
+        (("--columns", "help", "--sort", "name"), "--sort"),
     ],
 )
 def test_an_option_without_effect_is_refused(
