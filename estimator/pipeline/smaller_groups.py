@@ -16,12 +16,12 @@ from estimator.core.schema import COPIES
 from estimator.pipeline.alone import Alone, EachAlone
 from estimator.pipeline.group_steps import joined_devices, message_times, ranks_of_kinds, step_of_group, workload_of
 from estimator.pipeline.step import PredictedStep
-from estimator.rollup.scaling import Group
+from estimator.rollup.scaling import Group, divisors
 from estimator.work.parallel import exchange, messages_as_work
 
 MUCH_EXPOSED = 0.1  # of a step: less is not worth another split
 SHORTER = 0.95  # of a step: another split is named that takes at most so much
-NODES = (1, 8, 64)  # whose devices share the states in the groups tried
+NODES = (1, 8, 64)  # whose devices share the states in the groups tried, or the most of them that divide all copies
 
 
 def smaller_group_note(each_alone: EachAlone, group: Group, split: Split) -> Iterator[Note]:
@@ -57,11 +57,12 @@ def _note(group: Group, split: Split, size: int, asked_s: float, shorter_s: floa
 
 
 def _sizes(alone: Alone, group: Group, split: Split) -> list[int]:
-    """Copies that some nodes hold, which divide all copies and have room for their larger share of the states."""
-    of_node = joined_devices(alone.predicted, group) // group.model_devices
-    sizes = [of_node * nodes for nodes in NODES]
-    dividing = [size for size in sizes if size > 1 and group.copies % size == 0]
-    return [size for size in dividing if alone.has_room(replace(split, shard=size), group)]
+    """Copies that some nodes hold at most, which divide all copies and have room for their larger share of states."""
+    of_node = joined_devices(alone.predicted, group)
+    held = (of_node * nodes // group.model_devices for nodes in NODES)
+    dividing = divisors(group.copies)
+    sizes = {max((size for size in dividing if size <= most), default=1) for most in held} - {1}
+    return [size for size in sorted(sizes) if alone.has_room(replace(split, shard=size), group)]
 
 
 def _step_s(alone: Alone, group: Group, split: Split) -> tuple[float, float]:

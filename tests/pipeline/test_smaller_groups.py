@@ -56,6 +56,14 @@ def test_a_group_that_is_large_itself_is_noted_too() -> None:
     assert "2048 copies share the states" in note.text
 
 
+@pytest.mark.parametrize(("split", "devices"), [("zero3", 4092), ("zero3,tensor=12", 12 * 512)])
+def test_groups_need_no_whole_nodes(split: str, devices: int) -> None:
+    (note,) = notes(split, devices)
+    named = re.findall(r"with '(.+)' a step", note.text)[0]
+    assert devices % read_split(named).sharing(devices) == 0
+    assert step_s(named, devices) < 0.95 * step_s(split, devices)
+
+
 @pytest.mark.parametrize(
     ("split", "devices"),
     [
@@ -65,7 +73,7 @@ def test_a_group_that_is_large_itself_is_noted_too() -> None:
         ("zero3", 8),  # of one node
         ("zero3", 64),  # gathers hide behind the computation
         ("zero3,context=2", 4096),  # which goes with no shard=N
-        ("zero3", 4094),  # no tried group divides the copies
+        ("zero3", 4099),  # a prime number, which no smaller group divides
     ],
 )
 def test_there_is_no_note_where_no_smaller_group_helps(split: str, devices: int) -> None:
