@@ -56,6 +56,11 @@ STORED_AS = {  # format of products → format in which what they read and write
 }  # fmt: skip
 
 
+def stored_format(precision: str) -> str:
+    """The format in which products of this format leave their results."""
+    return STORED_AS.get(precision, precision)
+
+
 def itemsizes(precision: pd.Series) -> Floats:
     """Bytes of one element in each row's precision."""
     each, names = precision.factorize()

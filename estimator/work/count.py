@@ -22,7 +22,7 @@ from estimator.core.passes import passes_of
 from estimator.core.recall import Recall
 from estimator.core.recurrent_shape import amounts_of
 from estimator.core.schema import MATRIX, STREAMING, WORK, are_sized, share_of_time
-from estimator.core.types import ITEMSIZE, STORED_AS, Floats, Workload, itemsizes
+from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes, stored_format
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer, read_attention
 from estimator.work.casts import moved_sizes
@@ -159,20 +159,21 @@ def _with_formats(work: pd.DataFrame, assumed: pd.Series) -> pd.DataFrame:
 
 
 def _assumed_formats(work: pd.DataFrame, workload: Workload) -> pd.Series:
-    """The format of each op whose own nothing states: the workload file's.
+    """The format of each op whose own nothing states: the workload file's, as products store it for all other ops.
 
     Where that states none either, products take the one that others of their class have for most of their time. In a
     class that states none it is the one in which most of all products leave their results: a framework chooses TF32 and
     fp8 by class.
     """
-    assumed = pd.Series(workload.precision, index=work.index, dtype="string[python]")
+    products = work[work["op_class"].isin(MATRIX)]
+    assumed = pd.Series(stored_format(workload.precision), index=work.index, dtype="string[python]")
+    assumed[products.index] = workload.precision
     if "precision" in workload.model_fields_set:
         return assumed
-    products = work[work["op_class"].isin(MATRIX)]
     for _, rows in products.groupby("op_class"):
         stated = rows["precision"].notna() & (rows["time_s"] > 0)
         most = _format_of_most(rows if stated.any() else products) or workload.precision
-        assumed[rows.index] = most if stated.any() else STORED_AS.get(most, most)
+        assumed[rows.index] = most if stated.any() else stored_format(most)
     return assumed
 
 

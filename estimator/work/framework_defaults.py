@@ -83,7 +83,7 @@ def product_format(asked: str | None, workload: Workload, target: DeviceSpec) ->
     """The format that is asked for, or at ``auto`` what the framework takes on the target; None as profiled."""
     if asked != AUTO:
         return ProductFormat(asked)
-    if workload.precision != "fp32":
+    if workload.precision not in SINGLE:
         return ProductFormat(None)
     if not target.peak_of("fp32").matrix:
         stand_in = next((name for name in FP32_STAND_INS if target.peak_of(name).matrix), None)

@@ -19,7 +19,7 @@ import pandas as pd
 
 from estimator.core.places import NO_BLOCK, OFTEN_A_TURN, ONCE_A_TURN, parse_places
 from estimator.core.schema import has_attribute
-from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload
+from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload, stored_format
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 from estimator.work.operators import is_variable, torch
@@ -94,7 +94,8 @@ def _of_any_order(ops: Sequence[ForwardOp]) -> StepTensors:
 def layer_tensors(workload: Workload) -> StepTensors:
     """The outputs of the layers that a workload file lists, each kept once."""
     elements = (workload.batch_size or 0) * sum(workload.layer_outputs)
-    return StepTensors(np.array([elements * ITEMSIZE[workload.precision]]), np.zeros(1), np.zeros(1), "layers")
+    bytes_ = elements * ITEMSIZE[stored_format(workload.precision)]
+    return StepTensors(np.array([bytes_]), np.zeros(1), np.zeros(1), "layers")
 
 
 def _forward_calls(work: pd.DataFrame) -> _Calls:
@@ -131,7 +132,7 @@ def _described(work: pd.DataFrame, workload: Workload, rows: Integers) -> dict[i
     """One call of each of these rows."""
     parsed = shapes.parse_ops(work, workload.batch_size)
     read, written = moved_sizes(work)[0], written_itemsizes(work, workload)
-    read = np.where(np.isnan(read), ITEMSIZE[workload.precision], read)
+    read = np.where(np.isnan(read), ITEMSIZE[stored_format(workload.precision)], read)
     results, operands = written_elements(work, parsed), _operands(work, parsed)
     types, classes = (work[name].fillna("").tolist() for name in ("op_type", "op_class"))
     draws = work["operator"].eq("random").fillna(False).tolist()

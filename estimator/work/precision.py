@@ -18,7 +18,7 @@ from estimator.core.notes import Note
 from estimator.core.number_formats import WIDE
 from estimator.core.operators import attribute
 from estimator.core.schema import MATRIX, STREAMING
-from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes
+from estimator.core.types import ITEMSIZE, STORED_AS, Workload, itemsizes, stored_format
 from estimator.work.autocast import casts_op_by_op, formats_of_operands
 from estimator.work.casts import SCALED, add_casts, add_operand_casts, remove_casts, remove_loss_scaling
 from estimator.work.format_changes import Formats
@@ -42,11 +42,11 @@ class _Change:
 
     @property
     def stored_before(self) -> set[str]:
-        return {STORED_AS.get(each, each) for each in self.before}
+        return {stored_format(each) for each in self.before}
 
     @property
     def stored(self) -> str:
-        return STORED_AS.get(self.after, self.after)
+        return stored_format(self.after)
 
     @property
     def narrows(self) -> bool:

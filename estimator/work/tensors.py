@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from estimator.core.schema import MATRIX
-from estimator.core.types import ITEMSIZE, Floats, Workload, stored_itemsizes
+from estimator.core.types import ITEMSIZE, Floats, Workload, stored_format, stored_itemsizes
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes
 
@@ -33,7 +33,7 @@ def written_itemsizes(work: pd.DataFrame, workload: Workload) -> Floats:
     What products write is stored in a wider format than fp8 and narrower ones.
     """
     written = np.where(work["op_class"].isin(MATRIX), stored_itemsizes(work["precision"]), moved_sizes(work)[1])
-    return np.where(np.isnan(written), ITEMSIZE[workload.precision], written)
+    return np.where(np.isnan(written), ITEMSIZE[stored_format(workload.precision)], written)
 
 
 def in_phase(work: pd.DataFrame, *phases: str) -> pd.Series:

@@ -197,6 +197,13 @@ def test_formats_that_a_framework_chooses_by_class_do_not_spread_to_others(state
     assert work["precision"].tolist() == [stated, assumed]
 
 
+@pytest.mark.parametrize(("stated", "stored"), [("tf32", "fp32"), ("fp8", "bf16"), ("fp16", "fp16")])
+def test_memory_bound_ops_have_the_format_in_which_stated_products_leave_results(stated: str, stored: str) -> None:
+    ops = make_ops({"op_type": "aten::mm"}, {"op_type": "aten::relu"})
+    work = count_work(ops, Workload(name="toy", precision=stated)).work
+    assert work["precision"].tolist() == [stated, stored]
+
+
 def test_no_format_is_that_of_most_products_where_each_has_half() -> None:
     ops = make_ops(*({"op_type": "aten::mm", "precision": name} for name in ("bf16", "fp16", None)))
     work = count_work(ops, Workload(name="toy")).work

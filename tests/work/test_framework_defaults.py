@@ -33,6 +33,7 @@ OWN = Workload(name="toy", framework="our own")
         (KERAS, "epyc-7763", None, MATRIX),
         (OWN, "tpu-v4", "bf16", MATRIX),  # has no products in fp32
         (KERAS.model_copy(update={"precision": "bf16"}), "a100", None, MATRIX),
+        (KERAS.model_copy(update={"precision": "tf32"}), "tpu-v4", "bf16", MATRIX),
     ],
 )
 def test_products_at_auto(workload: Workload, device: str, precision: str | None, op_classes: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from estimator.core.parallel import WHOLE, Split
-from estimator.core.types import ITEMSIZE, STORED_AS
+from estimator.core.types import ITEMSIZE, stored_format
 from estimator.profiles.layers.model import SPAN_ENDS, Layers
 from estimator.profiles.layers.nodes import (
     BATCH,
@@ -134,7 +134,7 @@ class Tape:
 
 def stored(layers: Layers) -> str:
     """The format of activations."""
-    return STORED_AS.get(layers.precision, layers.precision)
+    return stored_format(layers.precision)
 
 
 def embeddings(layers: Layers, split: Split = WHOLE) -> tuple[list[Node], Tensor]:
