@@ -95,6 +95,7 @@ def test_estimates_draw_nothing_until_they_are_asked_to() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_typed_program_runs(tmp_path: Path) -> None:
     """The linters read it as strictly as the package."""
     user_program.run(tmp_path)

@@ -36,6 +36,7 @@ def test_profiles_come_before_devices() -> None:
     assert pairs == [("p1b3", "NVIDIA"), ("p1b3", "NVIDIA"), ("nt3", "NVIDIA"), ("nt3", "NVIDIA")]
 
 
+@pytest.mark.slow
 def test_labels_tell_estimates_apart(result: CompareResult, p1b3: Profile) -> None:
     assert labels([each.estimate for each in result]) == ["v100-sxm2-16gb", "h100-sxm5-80gb"]
     plans = [RunPlan("v100", draws=0), RunPlan("v100", precision="fp16", draws=0), RunPlan("v100", draws=0)]
@@ -47,6 +48,7 @@ def test_labels_tell_estimates_apart(result: CompareResult, p1b3: Profile) -> No
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ways_to_run_one_device_are_told_apart() -> None:
     ways: list[dict[str, Any]] = [{}, {"fusion": "elementwise"}, {"mode": "inference"}, {"layout": "channels-first"}]
     found = compare("nt3", [RunPlan("v100", draws=0, **way) for way in ways])

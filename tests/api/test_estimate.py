@@ -121,6 +121,7 @@ def test_a_device_of_ones_own_is_a_source_too(p1b3: Profile) -> None:
     assert found.document()["source"] == "mine"
 
 
+@pytest.mark.slow
 def test_a_catalogues_device_is_the_same_by_name_and_loaded() -> None:
     profile = read_profile("nt3")
     by_name, loaded = (estimate(profile, device, draws=0).document() for device in ("v100", load_device("v100")))

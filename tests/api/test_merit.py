@@ -94,6 +94,7 @@ def test_it_shows_itself(result: FigureOfMeritResult) -> None:
     assert isinstance(result.warnings, tuple)
 
 
+@pytest.mark.slow
 def test_a_study_of_tables_alone_has_no_figure(tmp_path: Path) -> None:
     audit = FigureOfMeritResult(run_study(write_study(tmp_path, {"old": "9 s", "new": "3 s"})))
     assert repr(audit).endswith(": no figure of merit")

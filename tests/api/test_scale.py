@@ -31,11 +31,13 @@ def test_the_table_has_a_row_for_each_number(result: ScaleResult) -> None:
     assert table["fits"].all()
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_loaded_and_one_number() -> None:
     one = scale("vgg16", load_system("dgx-a100"), 8, draws=0)
     assert one.document() == scale("vgg16", "dgx-a100", [8], draws=0).document()
 
 
+@pytest.mark.slow
 def test_a_machine_of_more_nodes_has_the_same_first_node() -> None:
     one, four = (scale("vgg16", "dgx-a100", nodes=nodes, batch=32, draws=20).table for nodes in (None, 4))
     assert list(four["devices"]) == [1, 2, 4, 8, 16, 32]
@@ -44,6 +46,7 @@ def test_a_machine_of_more_nodes_has_the_same_first_node() -> None:
     assert list(four["nodes"]) == [1, 1, 1, 1, 2, 4]
 
 
+@pytest.mark.slow
 def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     plain = scale("vgg16", "dgx-a100", [1, 8], draws=100).table.set_index("devices")["step_s"]
     timed = tmp_path / "timed.csv"

@@ -127,6 +127,7 @@ def test_the_results_of_a_report_are_no_study(tmp_path: Path) -> None:
         yaml_files.read_yaml(path)
 
 
+@pytest.mark.slow
 @given(text=st.text(max_size=200))
 def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("any") / "any.yaml"

@@ -47,6 +47,7 @@ def test_every_table_operator_and_verb_is_there() -> None:
     assert {f"## {name}" for name in estimator.__all__ if name[0] != "_"} == set(lines(api.markdown(), "## "))
 
 
+@pytest.mark.slow
 def test_every_code_of_a_note_has_a_meaning_and_a_place() -> None:
     text = notes.markdown()
     assert [name for name in WARNINGS if f"| `{name}` | warning |" not in text] == []
@@ -65,6 +66,7 @@ def test_every_device_system_and_study_is_there() -> None:
     assert len(lines(gallery.markdown(), "## ")) == len(library.names("reports", "*"))
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_shipped_table() -> None:
     found = accuracy.errors()
     rows = accuracy.of_problem(found, "gemm")

@@ -54,6 +54,7 @@ def rows() -> pd.DataFrame:
 START = np.log([median for median, _, _ in convolution.PRIORS.values()])
 
 
+@pytest.mark.slow
 def test_the_fit_gives_back_the_times_it_was_made_of(rows: pd.DataFrame) -> None:
     c = fit(rows, SUSTAINED)
     seen = sample(rows)
@@ -63,6 +64,7 @@ def test_the_fit_gives_back_the_times_it_was_made_of(rows: pd.DataFrame) -> None
     assert np.median(np.abs(np.log(ratio) - np.median(np.log(ratio)))) < 0.05
 
 
+@pytest.mark.slow
 def test_what_all_devices_do_with_a_shape_is_told(rows: pd.DataFrame) -> None:
     published = pd.DataFrame(fit(rows, SUSTAINED).published)
     is_slow = is_slow_shape(published)

@@ -68,6 +68,7 @@ def test_no_time_is_below_what_the_fastest_algorithm_allows(
     assert found >= max(work * least / 15.7e12, traffic / 0.9e12) * (1 - 1e-12)
 
 
+@pytest.mark.slow
 @given(COEFFICIENTS, DIRECTION, PRECISION, WINDOW, SIZE, CHANNELS)
 def test_doubling_peak_and_bandwidth_halves_the_time(
     coefficients: ConvolutionCoefficients,
@@ -83,6 +84,7 @@ def test_doubling_peak_and_bandwidth_halves_the_time(
     assert time(rows, coefficients, scale=2.0) == pytest.approx(time(rows, coefficients) / 2)
 
 
+@pytest.mark.slow
 @given(COEFFICIENTS, DIRECTION, PRECISION, WINDOW, SIZE, CHANNELS, st.floats(1.0, 8.0))
 def test_more_units_as_fast_as_the_rest_never_take_longer(
     coefficients: ConvolutionCoefficients, direction: str, precision: str, window: tuple[int, int, int], size: int,
@@ -96,6 +98,7 @@ def test_more_units_as_fast_as_the_rest_never_take_longer(
     assert many <= time(rows, coefficients) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(
     COEFFICIENTS, DIRECTION, PRECISION, WINDOW, st.sampled_from(["conv_n", "conv_c", "conv_k", "conv_h", "conv_w"]),
     SIZE, SIZE, st.booleans(),

@@ -41,6 +41,7 @@ def on(device: DeviceSpec, work: pd.DataFrame, plan: RunPlan = PLAN) -> Predicti
     return predict_on(work, device, NONE, plan)
 
 
+@pytest.mark.slow
 @FEW
 @given(PRODUCTS)
 def test_doubling_every_peak_and_bandwidth_halves_every_time_less_latency(dims: list[tuple[int, int, int]]) -> None:
@@ -71,6 +72,7 @@ def test_two_vectors_take_no_less_than_one(name: str, precision: str) -> None:
     assert np.diff(on(load_device(name), work).samples[0]).min() >= 0.0
 
 
+@pytest.mark.slow
 @FEW
 @given(PRODUCTS)
 def test_no_time_is_below_the_roofline(dims: list[tuple[int, int, int]]) -> None:
@@ -82,6 +84,7 @@ def test_no_time_is_below_the_roofline(dims: list[tuple[int, int, int]]) -> None
     assert (found.ceiling_s >= found.samples[0]).all()
 
 
+@pytest.mark.slow
 @FEW
 @given(PRODUCTS, st.integers(1, 500))
 def test_more_work_never_takes_less_time(dims: list[tuple[int, int, int]], by: int) -> None:
@@ -95,6 +98,7 @@ def test_more_work_never_takes_less_time(dims: list[tuple[int, int, int]], by: i
         assert (times >= small).all()
 
 
+@pytest.mark.slow
 @FEW
 @given(PRODUCTS, st.randoms(use_true_random=False))
 def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: Random) -> None:
@@ -108,6 +112,7 @@ def test_row_order_never_matters(dims: list[tuple[int, int, int]], random: Rando
     assert np.allclose(one, two, rtol=1e-9, atol=0.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(st.floats(0.1, 1.0), st.floats(1.1, 3.0))
 def test_widening_a_bandwidth_widens_the_interval(narrow: float, factor: float) -> None:
@@ -185,6 +190,7 @@ def test_no_shipped_profile_has_unchanged_device_time_on_an_accelerator(dump: st
     assert set(ops.query("method in ['carried', 'unchanged']")["op_class"]) <= {"host", "input"}
 
 
+@pytest.mark.slow
 @FEW
 @given(PRODUCTS)
 def test_doubling_every_rate_halves_a_proportional_time(dims: list[tuple[int, int, int]]) -> None:

@@ -52,6 +52,7 @@ def test_the_less_a_network_is_known_the_wider_the_interval(uncertainties: list[
     assert less <= more * (1 + 1e-6)
 
 
+@pytest.mark.slow
 @FEW
 @given(st.lists(st.floats(0.01, 3.0), min_size=2, max_size=2).map(sorted))
 def test_the_less_a_link_is_known_the_wider_the_interval(uncertainties: list[float]) -> None:

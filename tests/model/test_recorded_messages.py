@@ -88,6 +88,7 @@ def test_a_message_of_unknown_bytes_is_as_large_as_its_time_allows() -> None:
     assert high == pytest.approx(WIDENING * mid)
 
 
+@pytest.mark.slow
 def test_more_ranks_take_longer_also_where_bytes_are_unknown() -> None:
     unknown = with_time(messages(1e8, ranks=2), SLOW).assign(bytes=UNKNOWN)
     times_s = [unsized_times(unknown.assign(ranks=ranks), unknown, SLOW, SLOW)[1, 0] for ranks in (2, 4, 16)]
@@ -110,6 +111,7 @@ def test_ops_that_send_nothing_have_no_such_time() -> None:
     assert np.isnan(unsized_times(work, work, SLOW, FAST)).all()
 
 
+@pytest.mark.slow
 def test_of_several_ranks_the_last_to_come_takes_what_the_links_need(public_data: Callable[[str], Path]) -> None:
     """Eight ranks of one job on one node: the shortest time of a message is that of its links, the rest are waits."""
     traces = sorted(public_data("dumps/dlrm-v100-8ranks").iterdir())

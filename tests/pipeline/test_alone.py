@@ -14,6 +14,7 @@ from estimator.profiles import read_profile
 PLAN = RunPlan("v100-sxm2-16gb", batch=32, draws=50)
 
 
+@pytest.mark.slow
 def test_one_device_has_the_step_of_its_estimate() -> None:
     predicted = predict_step(read_profile("vgg16"), PLAN)
     found, alone = estimate(read_profile("vgg16"), PLAN), one_device(predicted)

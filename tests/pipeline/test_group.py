@@ -32,6 +32,7 @@ def test_a_group_draws_about_what_its_device_does_at_the_batch_that_it_computes_
     assert 0.8 * by_itself[0] < in_group[0] <= by_itself[0]
 
 
+@pytest.mark.slow
 def test_what_the_frameworks_format_gives_names_the_batch_that_a_device_computes_at_once() -> None:
     """The step of a group has several of it, and messages and waits."""
     split = read_split("data,micro=25")
@@ -40,6 +41,7 @@ def test_what_the_frameworks_format_gives_names_the_batch_that_a_device_computes
     assert ": a step of batch 25 of one device would then take " in text
 
 
+@pytest.mark.slow
 def test_the_limits_of_a_group_hold_its_step() -> None:
     found = estimate_group(read_profile("vgg16"), PLAN, group(96), read_split("data"))
     low, _, high = bounds(found.step.total)
@@ -47,6 +49,7 @@ def test_the_limits_of_a_group_hold_its_step() -> None:
     assert high <= found.ceiling_s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("written", "devices"), [("data,micro=2", 1), ("zero1,pipeline=2,micro=2", 4)])
 def test_kernels_products_and_floor_are_those_of_all_micro_batches(written: str, devices: int) -> None:
     """As far as a device runs them; there is no host that could slow them down."""

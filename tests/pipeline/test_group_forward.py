@@ -33,10 +33,12 @@ def test_copies_of_a_model_exchange_nothing_in_it() -> None:
     assert found.micro_s.shape == found.pass_on_s.shape == (1 + PLAN.draws,)
 
 
+@pytest.mark.slow
 def test_it_is_that_of_a_micro_batch() -> None:
     assert forward("data,micro=2").micro_s[0] == pytest.approx(alone(2))
 
 
+@pytest.mark.slow
 def test_parts_of_a_product_add_up_their_results() -> None:
     """Each computes a share of the products, and sends 24 sums of 8 × 1024 tokens of 768 numbers in bf16."""
     found, part = forward("tensor=4", 4), divided(read_profile("gpt2"), read_split("tensor=4"))
@@ -46,6 +48,7 @@ def test_parts_of_a_product_add_up_their_results() -> None:
     assert not found.pass_on_s.any()
 
 
+@pytest.mark.slow
 def test_keys_and_values_go_around_while_attention_runs() -> None:
     """12 messages of 8 × 1024 tokens of 2 × 768 numbers in bf16 are hidden as far as attention takes as long."""
     found, part = forward("context=4", 4), divided(read_profile("gpt2"), read_split("context=4"))
@@ -53,6 +56,7 @@ def test_keys_and_values_go_around_while_attention_runs() -> None:
     assert own_s <= found.micro_s[0] < own_s + sent / 300e9
 
 
+@pytest.mark.slow
 def test_stages_hand_their_results_on() -> None:
     found, whole = forward("pipeline=4,micro=2"), forward("data,micro=2")
     assert np.allclose(found.micro_s, whole.micro_s)

@@ -50,6 +50,7 @@ def end_of(use: MemoryUse) -> str:
     return note.removesuffix(" stage, which needs most").rpartition("'s ")[2]
 
 
+@pytest.mark.slow
 def test_buckets_are_there_where_copies_exchange() -> None:
     profile, plan = read_profile("gpt2"), RunPlan("a100-sxm4-80gb", batch=8, draws=20)
     copies = {devices: memory_of_group(profile, plan, Split(), devices).parts["buckets"][0] for devices in (1, 2, 8)}
@@ -111,6 +112,7 @@ def test_activations_grow_with_micro_batches_until_each_stage_has_one(tmp_path: 
     assert kept[0] == pytest.approx(kept[3] / 4, rel=0.02)
 
 
+@pytest.mark.slow
 def test_the_parts_of_one_training_are_the_same_wherever_they_are_asked_for(llama3: Profile) -> None:
     split = read_split("zero1,tensor=2,pipeline=4,micro=1")
     use = held(llama3, str(split), 16, 8)
@@ -122,12 +124,14 @@ def test_the_parts_of_one_training_are_the_same_wherever_they_are_asked_for(llam
     assert any(note.code == "memory-of-stage" for note in estimated.notes)
 
 
+@pytest.mark.slow
 def test_the_largest_batch_fits_both_ends(llama3: Profile) -> None:
     largest = held(llama3, "pipeline=4,micro=1", 4).largest_batch or 0
     assert held(llama3, f"pipeline=4,micro={largest}", 4, largest).fits
     assert not held(llama3, f"pipeline=4,micro={largest + 1}", 4, largest + 1).fits
 
 
+@pytest.mark.slow
 def test_a_pipeline_takes_any_batch_in_micro_batches_that_fit(llama3: Profile) -> None:
     use = held(llama3, "pipeline=4", 4, 1000)
     assert use.fits
@@ -135,6 +139,7 @@ def test_a_pipeline_takes_any_batch_in_micro_batches_that_fit(llama3: Profile) -
     assert held(llama3, "pipeline=4", 4).largest_batch is None
 
 
+@pytest.mark.slow
 def test_micro_batches_make_the_batch_and_tell_no_largest_one(llama3: Profile) -> None:
     for split, devices in (("pipeline=4,micro=2", 4), ("data,micro=2", 1)):
         use = held(llama3, split, devices, 8)
@@ -142,12 +147,14 @@ def test_micro_batches_make_the_batch_and_tell_no_largest_one(llama3: Profile) -
     assert (held(llama3, "pipeline=4,micro=8", 4, 8).largest_batch or 0) > 0
 
 
+@pytest.mark.slow
 def test_a_refusal_names_the_batch_and_no_largest_one_of_micro_batches(llama3: Profile) -> None:
     split, plan = read_split("pipeline=4,micro=4"), dataclasses.replace(PLAN, target="v100-sxm2-16gb", precision="fp32")
     with pytest.raises(EstimatorError, match=r" at batch 8 .*take a device with more memory"):
         estimate_group(llama3, plan, group_of(4, 4, "weak", 8, split), split)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "target", "devices", "batch", "fits"),
     [

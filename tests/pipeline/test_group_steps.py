@@ -35,6 +35,7 @@ def group(devices: int) -> Group:
     return Group(devices, -(-devices // 6), 32, 32 * devices)
 
 
+@pytest.mark.slow
 def test_groups_together_are_those_one_by_one() -> None:
     one, data = step_of_one(predicted()), read_split("data")
     counts = (1, 6, 96, 1536)
@@ -97,6 +98,7 @@ def test_parts_of_a_product_that_lie_across_two_nodes_wait_for_the_network() -> 
     assert across > 1.5 * aligned
 
 
+@pytest.mark.slow
 def test_an_unknown_network_that_no_message_crosses_is_not_noted() -> None:
     """A pod's own links join the devices of many nodes."""
     step = in_unknown_network().in_network(Network(linked_devices=64))

@@ -38,6 +38,7 @@ def test_refuses_a_precision_that_the_device_lacks(name: str, precision: str | N
         memory(read_profile(name), RunPlan("v100", precision, draws=0))
 
 
+@pytest.mark.slow
 def test_the_largest_batch_fits_and_the_next_one_is_refused() -> None:
     profile = read_profile("vgg16")
     largest = memory(profile, RunPlan("v100", batch=8)).largest_batch

@@ -54,6 +54,7 @@ def test_the_micro_batch_chosen_is_about_the_fastest(device: str, precision: str
     assert (chosen or 0) > 1 if device == "h100" else chosen == 1
 
 
+@pytest.mark.slow
 def test_a_micro_batch_that_fits_is_the_one_that_is_named() -> None:
     """Of 720 samples in two stages, as many at once as the device has room for at most."""
     split, profile = read_split("pipeline=2"), gpt2()
@@ -71,11 +72,13 @@ def test_without_a_device_that_can_be_timed_stages_compute_one_sample_at_once(de
     assert grouped(RunPlan(device, batch=16, draws=0), "pipeline=4", 4).micro_batch == 1
 
 
+@pytest.mark.slow
 def test_the_size_that_the_layers_state_is_kept() -> None:
     assert grouped(RunPlan("h100", batch=16, draws=0), "pipeline=4", 4, micro_batch=2).micro_batch == 2
     assert grouped(RunPlan("h100", batch=16, draws=0), "pipeline=4", 4, micro_batch=3).micro_batch != 3
 
 
+@pytest.mark.slow
 def test_memory_and_step_choose_the_same() -> None:
     plan, split, profile = RunPlan("h100", batch=16, draws=0), read_split("pipeline=4"), gpt2()
     estimated = estimate_group(profile, plan, group_of(4, 8, "weak", 16, split), split)
@@ -83,11 +86,13 @@ def test_memory_and_step_choose_the_same() -> None:
     assert estimated.memory.total[0] == memory_of_group(profile, plan, split, 4).total[0]
 
 
+@pytest.mark.slow
 def test_the_size_chosen_does_not_depend_on_draws() -> None:
     sizes = {grouped(RunPlan("h100", batch=16, draws=draws), "pipeline=4", 4).micro_batch for draws in (0, 20)}
     assert len(sizes) == 1
 
 
+@pytest.mark.slow
 def test_messages_from_stage_to_stage_count() -> None:
     """Over a slow network a few large messages are faster than many small ones, each of which has to start."""
     chosen = [

@@ -76,6 +76,7 @@ def test_micro_batches_on_one_device_repeat_all_but_the_update() -> None:
     assert 3.5 * one_s < four_s < 4 * one_s
 
 
+@pytest.mark.slow
 def test_gradients_are_exchanged_once_and_weights_gathered_each_time() -> None:
     communication_s = {
         (data, batch): float(of_group(Split(data, micro_batch=8), 8, batch).communication_s[0])
@@ -86,6 +87,7 @@ def test_gradients_are_exchanged_once_and_weights_gathered_each_time() -> None:
     assert communication_s["zero3", 32] == pytest.approx(4 * communication_s["zero3", 8])
 
 
+@pytest.mark.slow
 def test_gradients_are_compressed_once_a_step_and_for_each_exchange_of_sharded_weights() -> None:
     def coded_s(data: DataWord, batch: int) -> float:
         plain, narrow = (of_group(Split(data, micro_batch=8, gradients=to), 8, batch) for to in (None, "bf16"))
@@ -95,6 +97,7 @@ def test_gradients_are_compressed_once_a_step_and_for_each_exchange_of_sharded_w
     assert coded_s("zero3", 32) > 2 * coded_s("zero3", 8)
 
 
+@pytest.mark.slow
 def test_divided_products_are_faster_by_less_than_their_devices() -> None:
     whole_s, four_s = total_s(Split(), 1, 32), total_s(Split(tensor=4), 4, 32)
     assert whole_s / 4 < four_s < whole_s
@@ -126,11 +129,13 @@ def test_a_scatter_and_a_gather_are_as_large_as_the_sum() -> None:
     assert counts["all_gather"] == sums + 2 * 24 + 1  # two a block once more, and the head's
 
 
+@pytest.mark.slow
 def test_shared_tokens_make_a_shorter_step() -> None:
     plain, shared = (of_group(Split(tensor=8, sequence=sequence), 8, 32).step.total[0] for sequence in (False, True))
     assert 0.7 * plain < shared < plain
 
 
+@pytest.mark.slow
 def test_messages_that_overlap_with_products_make_a_shorter_step() -> None:
     """All bytes travel as without; what a product does not hide stays, as do the messages of embeddings and head."""
     plain, hidden = (of_group(Split(tensor=8, sequence=True, overlap=overlap), 8, 32) for overlap in (False, True))
@@ -139,6 +144,7 @@ def test_messages_that_overlap_with_products_make_a_shorter_step() -> None:
     assert least < hidden.step.total[0] < plain.step.total[0]
 
 
+@pytest.mark.slow
 def test_parts_of_a_product_send_a_part_each_to_the_next_stage() -> None:
     """Narayanan et al., 2021, section 4.1."""
     size = 8 * 512 * 1024 * 4
@@ -151,6 +157,7 @@ def test_parts_of_a_product_send_a_part_each_to_the_next_stage() -> None:
         assert list(zip(sent["operator"], sent["bytes"], strict=True)) == expected
 
 
+@pytest.mark.slow
 def test_owners_update_their_share() -> None:
     """Rajbhandari et al., ZeRO, 2020: each copy updates 1 / N of the weights."""
     own_s = {
@@ -190,11 +197,13 @@ def test_copies_of_one_node_share_its_way_to_others() -> None:
     assert divided_s > 0.8 * whole
 
 
+@pytest.mark.slow
 def test_products_divided_among_nodes_wait_longer() -> None:
     inside, across = (of_group(Split(tensor=count), count, 32) for count in (8, 16))
     assert across.communication_s[0] > 1.2 * inside.communication_s[0]
 
 
+@pytest.mark.slow
 def test_the_bubble_shrinks_with_micro_batches() -> None:
     per_sample = [total_s(Split(pipeline=4, micro_batch=4), 4, 4 * count) / count for count in (1, 4, 16)]
     assert per_sample[0] > 2 * per_sample[1]
@@ -226,6 +235,7 @@ def test_stages_share_the_casts_of_all_weights() -> None:
     assert staged_s == pytest.approx(alone_s / 4, rel=0.12)  # the head lies on one stage
 
 
+@pytest.mark.slow
 def test_the_fullest_stage_sets_the_pace() -> None:
     """Of 24 blocks, 10 stages have 2 or 3, and 8 stages 3 each: 128 micro-batches take as long."""
     eight, ten = (of_group(Split(pipeline=stages, micro_batch=1), stages, 128) for stages in (8, 10))

@@ -85,6 +85,7 @@ def step_s(*args: Any, **kwargs: Any) -> float:
     return float(on(*args, **kwargs).step.total[0])
 
 
+@pytest.mark.slow
 def test_on_its_own_devices_a_profile_has_its_own_step(tmp_path: Path) -> None:
     profile = profiled(tmp_path)
     assert step_s(profile, 8) == pytest.approx(profile.wall_step_s, rel=0.01)
@@ -101,6 +102,7 @@ def test_more_devices_never_make_a_step_shorter_and_one_sends_nothing(tmp_path: 
         assert found[0].step.communication_exposed[0] == 0
 
 
+@pytest.mark.slow
 def test_messages_are_those_of_the_profile_and_never_both(tmp_path: Path) -> None:
     """Ours would be the gradients of one product, 67 MB; the profile's is of 100 MB."""
     profile = profiled(tmp_path)
@@ -114,6 +116,7 @@ def test_messages_are_those_of_the_profile_and_never_both(tmp_path: Path) -> Non
     assert "gradients-unknown" not in codes
 
 
+@pytest.mark.slow
 def test_another_split_sends_our_own_messages(tmp_path: Path) -> None:
     profile = profiled(tmp_path)
     assert recorded_messages(predict_step(profile, plan()), read_split("fsdp")) is None
@@ -146,6 +149,7 @@ def test_an_estimate_says_that_it_is_one_rank_of_several(tmp_path: Path) -> None
     assert "one of 8 ranks" in kept[0].text
 
 
+@pytest.mark.slow
 def test_ranks_of_inference_exchange_what_they_did(tmp_path: Path) -> None:
     """An engine's all-reduce states no bytes, as its graph was launched as a whole; every copy is of all ranks."""
     events = [
@@ -166,6 +170,7 @@ def test_ranks_of_inference_exchange_what_they_did(tmp_path: Path) -> None:
     assert step_s(profile, 32) >= step_s(profile, 8)
 
 
+@pytest.mark.slow
 def test_slower_links_make_messages_longer_but_do_not_touch_products(tmp_path: Path) -> None:
     own, other = (on(profiled(tmp_path), 16, target) for target in ("own", "other"))
     assert other.step.total[0] >= own.step.total[0] * (1 - 1e-9)
@@ -186,6 +191,7 @@ def test_real_dumps_have_their_own_step_on_their_own_devices(name: str, public_d
     assert found.step.total[0] == pytest.approx(profile.wall_step_s, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DUMPS)
 def test_real_messages_lie_in_their_intervals_on_their_own_device(
     name: str, public_data: Callable[[str], Path]

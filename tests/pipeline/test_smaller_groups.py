@@ -40,6 +40,7 @@ def step_s(split: str, devices: int) -> float:
     return float(step_of_group(one.predicted, one.device.step, asked, read_split(split)).step.total[0])
 
 
+@pytest.mark.slow
 def test_the_split_that_the_note_names_is_as_much_faster() -> None:
     (note,) = notes("zero3", 4096)
     named, ratio = re.findall(r"with '(.+)' a step would be (.+) times as fast", note.text)[0]
@@ -51,6 +52,7 @@ def test_the_split_that_the_note_names_is_as_much_faster() -> None:
     assert not notes(named, 4096), "it is the best of those tried"
 
 
+@pytest.mark.slow
 def test_a_group_that_is_large_itself_is_noted_too() -> None:
     (note,) = notes("zero3,shard=2048", 4096)
     assert "2048 copies share the states" in note.text
@@ -80,6 +82,7 @@ def test_there_is_no_note_where_no_smaller_group_helps(split: str, devices: int)
     assert notes(split, devices) == []
 
 
+@pytest.mark.slow
 def test_an_estimate_of_many_devices_has_the_note() -> None:
     found = estimate_group(alone().profile, alone().plan, group("zero3", 4096), read_split("zero3"))
     assert [note.code for note in found.notes].count("states-shared-by-many") == 1

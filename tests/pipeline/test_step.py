@@ -33,6 +33,7 @@ def test_another_batch_is_told_and_compared_with_no_step_of_the_source() -> None
     assert any("how they depend on the batch is not known" in said for said in found.warnings)
 
 
+@pytest.mark.slow
 def test_a_step_never_takes_less_at_a_larger_batch() -> None:
     profile = read_profile("p1b3/amd-epyc.xplane")
     times = [estimate(profile, RunPlan("v100", draws=5, batch=size)).step.total[0] for size in (1, 100, 1600, 6400)]
@@ -58,6 +59,7 @@ def test_a_profile_of_the_target_by_an_alias_in_any_case_is_its_own_measurement(
     assert set(estimate(profile, RunPlan(str(device), draws=5)).prediction.ops["method"]) == {"measured"}
 
 
+@pytest.mark.slow
 def test_inference_takes_less_and_compares_with_the_sources_share() -> None:
     profile = read_profile("nt3")
     training, inference = (estimate(profile, RunPlan("v100", draws=5, mode=mode)) for mode in (None, "inference"))
@@ -142,6 +144,7 @@ def test_a_step_of_launches_alone_is_as_long_in_another_format() -> None:
     assert " as before, its kernels alone " in text
 
 
+@pytest.mark.slow
 def test_what_the_frameworks_format_gives_is_said_where_its_middle_does_not_fit() -> None:
     """The step itself may fit, by the low end of its interval: then it is predicted."""
     found = estimate(read_profile("resnet50"), RunPlan("h100", draws=50, batch=950))
@@ -165,6 +168,7 @@ def test_without_tf32_nothing_else_is_the_default() -> None:
     assert not any(note.code == "precision-by-default" for note in notes)
 
 
+@pytest.mark.slow
 def test_a_processors_batch_normalizations_run_by_an_accelerators_library() -> None:
     profile = read_profile("mobilenet")
     gpu, processor = (estimate(profile, RunPlan(name, draws=0)) for name in ("v100", "epyc-7763"))

@@ -56,6 +56,7 @@ def test_a_wait_of_the_host_is_for_the_last_event_that_ended_in_it() -> None:
     assert early["after"].isna().all()  # nothing ran any more
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), lanes=st.integers(1, 4))
 def test_a_timeline_replayed_with_its_own_times_ends_when_it_did(seed: int, lanes: int) -> None:
@@ -136,6 +137,7 @@ def test_lanes_that_wait_for_each_other_all_the_time_have_no_timeline(monkeypatc
     assert typical_timeline(record((0, 0, 0, 10, UNKNOWN), (1, 1, 10, 10, UNKNOWN))) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @example([(0, 0, 1), (0, 0, 2), (0, 2, 1), (0, 2, 0)])  # the last to end before the third stands behind it
 @given(

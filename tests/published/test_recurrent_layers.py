@@ -40,6 +40,7 @@ def summary(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({**columns, "held": of_group["held"].mean()})
 
 
+@pytest.mark.slow
 def test_recurrent_layers_by_specifications() -> None:
     found = pd.concat([predicted(layers_of(device), device) for device in DEVICES])
     print(summary(found).round(2).to_string())

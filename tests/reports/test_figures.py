@@ -58,6 +58,7 @@ def test_points_lie_below_the_roofs(p1b3: Profile) -> None:
     assert (points[:, 1] <= 1.001 * np.minimum(peak.value, points[:, 0] * bandwidth.value)).all()
 
 
+@pytest.mark.slow
 def test_points_of_one_size_share_their_outline_in_a_file() -> None:
     found = estimate(read_profile("resnet50"), RunPlan("h100", draws=0))
     with io.StringIO() as file:

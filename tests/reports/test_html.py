@@ -48,6 +48,7 @@ def test_an_interval_that_reads_as_its_middle_is_one_number() -> None:
     assert str(show_samples(np.array([12.0, 11.0, 13.0]), "1")) == '12.00 <span class="ends">11.10 – 12.90</span>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_report_is_one_offline_file_without_broken_links(name: str, shipped_report: Callable[[str], Path]) -> None:
     html, results = texts(shipped_report(name))
@@ -73,6 +74,7 @@ def test_reports_are_reproducible(tmp_path: Path, shipped_report: Callable[[str]
     assert report(study, tmp_path) == texts(shipped_report("candle-fom"))
 
 
+@pytest.mark.slow
 def test_hostile_names_are_escaped(tmp_path: Path) -> None:
     name = json.dumps(HOSTILE)
     (tmp_path / "study.yaml").write_text(

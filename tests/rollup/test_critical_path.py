@@ -21,6 +21,7 @@ def walked(rows: pd.DataFrame, factor: np.ndarray, pace: float, host_step_s: flo
     return float(step_s(clocks)[0]), critical_path(events, clocks, factor[None], paces, host_step_s)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

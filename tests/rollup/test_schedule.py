@@ -48,6 +48,7 @@ def test_ops_in_turn_follow_one_another_and_are_all_critical() -> None:
     assert wait["critical_s"].tolist() == [0]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), lanes=st.integers(1, 4), faster=st.sampled_from([1.0, 0.3, 2.5]))
 def test_events_of_a_lane_follow_each_other_and_critical_ones_make_the_step(

@@ -81,6 +81,7 @@ def total(rows: pd.DataFrame, factor: Floats, pace: float, host_step_s: float) -
 SEEDS, LANES, TICKS = st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 1e-5, 1e-4])
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(seed=SEEDS, lanes=LANES, pace=st.floats(0.0, 3.0), tick_s=TICKS)
 def test_a_step_is_no_shorter_than_its_longest_lane_and_no_longer_than_all_in_turn(

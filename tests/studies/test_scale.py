@@ -56,6 +56,7 @@ def cluster(tmp_path: Path) -> Any:
     return write
 
 
+@pytest.mark.slow
 def test_more_devices_make_no_step_of_fixed_local_batch_shorter() -> None:
     rows = run(devices=(1, 2, 6, 7, 48, 384, 3072))["rows"]
     steps = [row["step_s"]["mid"] for row in rows]
@@ -99,6 +100,7 @@ def test_several_splits_are_what_each_gives_and_share_the_step_of_one_device(mon
     assert run(others=("data",), plan=replace(PLAN, batch=16)) == apart[0]
 
 
+@pytest.mark.slow
 def test_samples_per_second_are_those_of_all_devices() -> None:
     row = run(plan=RunPlan("", draws=50, batch=16))["rows"][-1]
     assert (row["local_batch"], row["global_batch"]) == (16, 1536)
@@ -125,6 +127,7 @@ def test_a_link_that_is_not_given_is_said_to_be_assumed(cluster: Any, tmp_path: 
         assert any(text.startswith(words) for text in notes) is is_said
 
 
+@pytest.mark.slow
 def test_a_network_that_nobody_gave_widens_the_interval(cluster: Any) -> None:
     """Theirs alone: one node knows nothing of it. The middle is that of the same network, given."""
     path = cluster("25 GB/s")
@@ -170,6 +173,7 @@ def test_gradients_that_are_not_sent_are_kept() -> None:
     assert kept["activations"] == plain["activations"]
 
 
+@pytest.mark.slow
 def test_messages_through_sockets_are_slower(cluster: Any) -> None:
     rdma, tcp = (
         run(system=cluster("25 GB/s", name), devices=(64,))["rows"][0]["communication_s"]["mid"]
@@ -187,6 +191,7 @@ def test_strong_scaling_divides_the_batch() -> None:
     assert efficiencies == sorted(efficiencies, reverse=True)
 
 
+@pytest.mark.slow
 def test_owners_send_as_much_as_an_all_reduce() -> None:
     plain, owners = (
         run(devices=(96,), split=split)["rows"][0]["communication_s"]["mid"] for split in ("data", "zero1")
@@ -245,6 +250,7 @@ def test_strong_scaling_goes_by_counts_that_divide_the_batch() -> None:
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
 
 
+@pytest.mark.slow
 def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved_pipeline() -> None:
     split, plan = read_split("pipeline=4,interleave=3,micro=2"), RunPlan("", batch=32, draws=20)
     document = scale(shipped("gpt2"), load_system("selene"), [], plan, [split], "strong")
@@ -252,6 +258,7 @@ def test_strong_scaling_goes_by_counts_that_leave_whole_rounds_to_an_interleaved
     assert [row["local_batch"] for row in document["rows"]] == [32, 16, 8]
 
 
+@pytest.mark.slow
 def test_counts_leave_whole_groups_of_copies_that_share_the_states() -> None:
     """Summit has 4608 nodes of 6 devices."""
     document = run("gpt2", devices=(), split="zero1,shard=6", plan=RunPlan("", "fp16", batch=1, draws=20))
@@ -310,6 +317,7 @@ def test_shared_experts_on_more_and_more_devices(tmp_path: Path) -> None:
     ][:2] == [8, 16]
 
 
+@pytest.mark.slow
 def test_states_shared_within_nodes_take_thousands_of_devices_less_time(tmp_path: Path) -> None:
     (tmp_path / "layers.yaml").write_text(MIXTURE.partition("experts")[0])
     selene, plan = load_system("selene"), RunPlan("", batch=4, draws=50)
@@ -340,6 +348,7 @@ def test_a_divided_model_needs_less_memory_of_each_device() -> None:
     assert (divided["local_batch"], divided["global_batch"]) == (8, 8)
 
 
+@pytest.mark.slow
 def test_micro_batches_keep_the_gradients_of_all_parameters() -> None:
     gpt2, selene = shipped("gpt2"), load_system("selene")
     one, four = (
@@ -390,6 +399,7 @@ def test_a_copy_of_the_model_takes_the_ranks_that_it_took(tmp_path: Path) -> Non
         of_ranks(tmp_path, [2], sums=SUMS)
 
 
+@pytest.mark.slow
 def test_each_row_has_the_samples_that_a_copy_computes_at_once() -> None:
     """So that a row whose micro-batch was chosen can be repeated with its name."""
     profile, dgx, plan = shipped("gpt2"), load_system("dgx-a100"), RunPlan("", batch=16, draws=20)
@@ -400,6 +410,7 @@ def test_each_row_has_the_samples_that_a_copy_computes_at_once() -> None:
     assert again["step_s"] == chosen["step_s"]
 
 
+@pytest.mark.slow
 def test_states_that_too_many_share_are_noted_for_the_most_devices_of_a_split() -> None:
     found = run("gpt2", "selene", (64, 2048, 4096), "zero3", plan=replace(PLAN, batch=8), others=["zero3,shard=64"])
     (note,) = [text for text in found["notes"] if "mostly latency" in text]
@@ -411,6 +422,7 @@ def test_states_that_too_many_share_are_noted_for_the_most_devices_of_a_split() 
     assert f"with 'zero3,shard=64' a step would be {slow / fast:.3g} times as fast" in note
 
 
+@pytest.mark.slow
 def test_a_batch_that_one_device_cannot_count_is_refused_with_the_reason_where_it_is_efficiency() -> None:
     reason = "expected at most .*, as efficiency compares with one device that computes all samples"
     with pytest.raises(EstimatorError, match=reason):

@@ -81,6 +81,7 @@ def test_a_step_that_is_mostly_carried_over_has_a_warning() -> None:
     assert sum("the source's own time, carried over" in text for text in document["warnings"]) == 1
 
 
+@pytest.mark.slow
 def test_a_measured_step_beside_predicted_ones_has_a_warning() -> None:
     found = sweep("p1b3", ["k20x"], [100, 200], RunPlan("", source="k20x", draws=5))
     assert any("batch 100 is the profile's own" in warning for warning in found["warnings"])

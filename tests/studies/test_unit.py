@@ -64,6 +64,7 @@ def test_a_units_precision_comes_before_its_machines(
     assert estimated(write(tmp_path), machine, unit).precision == expected
 
 
+@pytest.mark.slow
 def test_a_step_that_is_mostly_carried_is_refused_unless_the_study_accepts_it(tmp_path: Path) -> None:
     write(tmp_path, OPS + IDLE)
     with pytest.raises(EstimatorError, match=r"100 % of the step on v100-sxm2-16gb is the source's own time"):
@@ -93,6 +94,7 @@ GROUPED = {"devices": 8, "host": "none"}
 IN_A_NODE = {"devices_per_node": 8}
 
 
+@pytest.mark.slow
 def test_devices_of_one_training_wait_for_their_messages_and_the_slowest(tmp_path: Path) -> None:
     """The exposed part is what the step has beyond that of one device; between nodes there is more of it."""
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
@@ -108,6 +110,7 @@ def test_devices_of_one_training_wait_for_their_messages_and_the_slowest(tmp_pat
     assert any("8 devices, data: each copy holds all states" in text for text in inside.assumptions)
 
 
+@pytest.mark.slow
 def test_a_network_that_nothing_tells_is_said_to_be_assumed(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
     said = [estimated(tmp_path, {"nodes": 8, **network}, GROUPED).assumptions for network in ({}, SLOW)]
@@ -115,6 +118,7 @@ def test_a_network_that_nothing_tells_is_said_to_be_assumed(tmp_path: Path) -> N
     assert [any(sentence.startswith(words) for sentence in sentences) for sentences in said] == [True, False]
 
 
+@pytest.mark.slow
 def test_a_network_that_nothing_tells_widens_the_interval(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
     same = {"network": {"injection_bandwidth": "25 GB/s", "transport": "rdma"}}
@@ -174,6 +178,7 @@ def test_a_batch_beyond_the_table_of_steps_is_noted(unit: dict[str, Any], noted:
 SLOW = {"network": {"injection_bandwidth": "1 GB/s"}}
 
 
+@pytest.mark.slow
 def test_owners_of_the_optimizers_state_need_less_memory(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\noptimizer: {name: adam}\n")
     plain, owners = (estimated(tmp_path, IN_A_NODE, GROUPED | {"parallel": split}) for split in ("data", "zero1"))
@@ -200,6 +205,7 @@ all_reduce,collective,backward,fp32,gpu:0,,,,1,0.2,800000000,4
 """
 
 
+@pytest.mark.slow
 def test_a_rank_of_several_sends_nothing_on_one_device_and_more_on_more(tmp_path: Path) -> None:
     write(tmp_path, SENT)
     alone, several, many = (estimated(tmp_path, IN_A_NODE, unit) for unit in ({}, {"devices": 2}, {"devices": 16}))

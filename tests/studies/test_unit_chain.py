@@ -155,6 +155,7 @@ def test_the_whole_batch_may_be_given(tmp_path: Path) -> None:
     assert (n["local_batch"], n["batch_size"], n["steps_per_epoch"]) == (16, 64, 12)
 
 
+@pytest.mark.slow
 def test_copies_of_a_divided_model_make_the_batch() -> None:
     """8 devices hold 2 copies of 4 devices each."""
     unit = {"profile": "gpt2", "batch_size": 8, "samples": 160, "devices": 8, "parallel": "tensor=2,pipeline=2,micro=2"}
@@ -191,6 +192,7 @@ def test_a_day_of_nodes_that_trainings_do_not_fill_pays_for_their_units(
     assert n["energy_j"] * n["units_per_day"] == pytest.approx(86400 * node_w)
 
 
+@pytest.mark.slow
 def test_as_many_trainings_run_at_once_as_have_the_nodes_that_their_steps_are_timed_on(tmp_path: Path) -> None:
     """5 devices of a node of 8 are timed inside it: no training of 5 has some of them in another."""
     write(tmp_path, workload=GROUPED)
@@ -240,6 +242,7 @@ def test_a_validation_beside_other_trainings_takes_longer_too(tmp_path: Path) ->
     assert n["forward_s"] / n["forward_alone_s"] == pytest.approx(n["step_s"] / n["step_alone_s"])
 
 
+@pytest.mark.slow
 def test_fused_trainings_make_one_step_together(tmp_path: Path) -> None:
     write(tmp_path)
     found = chain(tmp_path, usd_per_device_hour(), trainings_per_device=4, sharing="fused", validation_samples=9)
@@ -258,6 +261,7 @@ def test_fused_trainings_make_one_step_together(tmp_path: Path) -> None:
 FRAIL = {"mtbf_node": "2 h", "checkpoint": {"write": "30 s"}}
 
 
+@pytest.mark.slow
 def test_failures_and_checkpoints_lengthen_a_run(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     sound = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=80000, load_time="10 s"))

@@ -57,6 +57,7 @@ def differences(
             yield fact["field"], value, fact
 
 
+@pytest.mark.slow
 def test_devices_agree_with_the_facts(public_data: PublicData) -> None:
     table = facts(public_data("data/catalogue/devices.csv"))
     unexplained = []

@@ -74,6 +74,7 @@ def test_a_table_without_its_columns_is_refused(tmp_path: Path) -> None:
         read_ops(tmp_path)
 
 
+@pytest.mark.slow
 def test_every_large_op_is_known(public_data: Callable[[str], Path]) -> None:
     ops = read_ops(public_data("data"))
     assert (ops["op_class"] == "gemm").mean() > 0.2

@@ -50,6 +50,7 @@ def test_the_batch_of_an_update_is_divided_where_a_table_lists_it(tmp_path: Path
     assert found.rows[["batch", "time_s"]].to_numpy().tolist() == [[16, 16 / 400]]
 
 
+@pytest.mark.slow
 def test_misprints_and_batches_that_no_memory_holds_are_left_out(tmp_path: Path) -> None:
     found = rates(tmp_path, {}, {"seq_len": 512}, {"throughput": 9, "batch_per_gpu": 4000}, {"throughput": 300})
     assert list(found.rows["throughput"]) == [300]
@@ -76,6 +77,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
         layers.read_rates(tmp_path)
 
 
+@pytest.mark.slow
 def test_each_row_is_predicted_without_its_family_and_its_measurements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

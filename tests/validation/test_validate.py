@@ -47,6 +47,7 @@ def test_whole_models_without_their_table_are_refused_before_anything_is_read(
         validate.validate(folder, never, ["whole-kit"])
 
 
+@pytest.mark.slow
 def test_possible_problems_are_judged_and_others_noted(folder: Path) -> None:
     result = validate.validate(folder, fitted_side_by_side)
     assert list(result.judged) == ["memory", "memory-kit"]

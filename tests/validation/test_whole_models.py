@@ -170,6 +170,7 @@ def test_runs_that_are_left_out_are_counted_by_reason(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_measured_ops_add_up_to_the_whole_time(public_data: Callable[[str], Path]) -> None:
     """For inference; within a tenth for a 70 W card, which throttles."""
     runs = read_runs(public_data("data"))
@@ -197,6 +198,7 @@ def test_every_ordered_pair_is_judged(
     assert (judged["roofline"] / judged["time_s"]).between(least, most).all()
 
 
+@pytest.mark.slow
 def test_runs_in_another_form_than_the_listed_ops_are_left_out(public_data: Callable[[str], Path]) -> None:
     assert read_runs(public_data("data")).notes == (
         "16 of 105 whole runs are left out, as they are fused graphs or ran on several devices",

@@ -174,6 +174,7 @@ def passes(drawn: Drawn) -> tuple[list[dict[str, object]], int]:
     return rows, 2 * n * k * groups * c * kernel**axes * math.prod(out)
 
 
+@pytest.mark.slow
 @settings(max_examples=12)  # of many at once, as a count takes hardly longer for more rows
 @given(st.lists(CONVOLUTIONS, min_size=6, max_size=16))
 def test_every_pass_of_a_convolution_has_the_same_flop(drawn: list[Drawn]) -> None:

@@ -169,6 +169,7 @@ def test_rows_summed_by_op_type_are_not_fused() -> None:
 ELEMENTWISE = st.sampled_from([BIAS, RELU, MUL, op("Sum", "100x50;1", "100"), op("Relu", "50x100", "50x100")])
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     st.lists(st.tuples(ELEMENTWISE, st.sampled_from([1.0, 3.0]), st.sampled_from(["7", "8"])), min_size=1, max_size=18)
@@ -188,6 +189,7 @@ def test_traffic_never_grows_and_is_at_least_operands_and_result(drawn: list[tup
     assert list(fused_work["time_s"]) == list(work["time_s"])
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(ELEMENTWISE, min_size=1, max_size=6))
 def test_unknown_traffic_stays_unknown(rows: list[Row]) -> None:

@@ -111,6 +111,7 @@ def test_16_bit_convolutions_need_no_transposes() -> None:
     assert convert_layout(crossed, TOY, "channels-first").work is crossed
 
 
+@pytest.mark.slow
 def test_a_prediction_with_transposes_takes_as_much_longer_as_they_do() -> None:
     profile = read_profile("nt3")
     plain, first = (estimate(profile, RunPlan("v100", draws=0, layout=kind)) for kind in ("none", "channels-first"))

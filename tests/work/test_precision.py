@@ -444,6 +444,7 @@ def test_source_times_rows_and_arithmetic_stay(rows: list[Row], to: str, folded:
     assert notes == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.lists(st.sampled_from(STEP), min_size=1, max_size=24))
 def test_unknown_traffic_stays_unknown(rows: list[Row]) -> None:

@@ -23,6 +23,7 @@ def test_the_strongest_evidence_is_taken() -> None:
     assert [float(part.sum()) for part in (nothing.activations, nothing.gradients, nothing.workspace)] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_activations_grow_with_the_batch_and_halve_in_half_the_width() -> None:
     profile = read_profile("cnn")
     work = count_work(profile.ops, profile.workload).work

@@ -75,6 +75,7 @@ def step(profile: Profile, **plan: object) -> Estimate:
     return estimate(profile, RunPlan("v100-sxm2-16gb", draws=50, **plan))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_an_array_takes_no_longer_than_its_trainings_in_turn(p1b3: Profile) -> None:
     alone, two, four = step(p1b3), step(p1b3, trainings=2, sharing="fused"), step(p1b3, trainings=4, sharing="fused")
     assert alone.step.total[0] < two.step.total[0] < 2 * alone.step.total[0]

@@ -57,6 +57,7 @@ def test_the_csv_of_a_comparison_has_ratios(tmp_path: Path) -> None:
     assert float(second["memory_bandwidth ratio"]) == ratios["memory_bandwidth"][names[1]]
 
 
+@pytest.mark.slow
 def test_a_system_of_an_unknown_device_stays_in_the_table(tmp_path: Path) -> None:
     (tmp_path / "devices" / "systems").mkdir(parents=True)
     text = "name: mine\ndevice: v1O0\nnodes: 2\ndevices_per_node: 4\nrmax: 1 PFLOP/s\n"

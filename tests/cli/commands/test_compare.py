@@ -5,12 +5,14 @@ import pytest
 from tests.cli.command_line import read, run
 
 
+@pytest.mark.slow
 def test_each_device_has_an_estimate() -> None:
     document = read("compare", "p1b3", "--to", "v100", "--to", "a100")
     assert [estimate["target"] for estimate in document["estimates"]] == ["v100-sxm2-16gb", "a100-sxm4-80gb"]
     assert document["estimates"][0] == {**read("estimate", "p1b3", "--to", "v100"), "refused": None}
 
 
+@pytest.mark.slow
 def test_options_of_the_plan_reach_every_estimate() -> None:
     document = read("compare", "p1b3/amd-epyc.tfprof", "--to", "v100", "--fusion", "elementwise")
     assert document["estimates"][0]["fusion"]["ops"] > 0

@@ -28,6 +28,7 @@ def test_power_and_energy_of_a_step_and_neither_without_a_power_limit(tmp_path: 
     assert "power" not in str(unknown["warnings"])
 
 
+@pytest.mark.slow
 def test_options_precision_and_fusion() -> None:
     plan = ("estimate", "p1b3/amd-epyc.tfprof", "--to", "a100-sxm4-80gb", "--precision", "bf16")
     plain, fused = read(*plan), read(*plan, "--fusion", "elementwise")

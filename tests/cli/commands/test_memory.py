@@ -46,12 +46,14 @@ def test_an_estimate_that_may_not_fit_notes_it() -> None:
     assert "the step probably does not fit: it needs" in run("estimate", "nt3", "--to", "k20x", "--batch", "29").stderr
 
 
+@pytest.mark.slow
 def test_a_sweep_leaves_out_what_cannot_fit() -> None:
     document = read("sweep", "nt3", "--to", "k20x", "--batch", "20", "--batch", "200")
     assert [row["batch_size"] for row in document["targets"][0]["batches"]] == [20]
     assert any("left out from batch 200 on" in warning for warning in document["warnings"])
 
 
+@pytest.mark.slow
 def test_devices_of_one_training_hold_their_part() -> None:
     words = ("memory", "gpt2", "--on", "a100-sxm4-80gb", "--batch", "8")
     whole, owners, parts = (

@@ -13,6 +13,7 @@ KEYS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_document_of_scale() -> None:
     document = read("scale", "vgg16", "--system", "dgx-a100", "--devices", "8", "--devices", "2", "--batch", "32")
     assert (document["workload"], document["system"], document["device"]) == ("vgg16", "dgx-a100", "a100-sxm4-40gb")
@@ -34,12 +35,14 @@ def test_owners_of_states_hold_less() -> None:
     assert gradients["gradients"] < owners["gradients"]
 
 
+@pytest.mark.slow
 def test_several_splits_are_rows_of_one_document() -> None:
     words = ("scale", "vgg16", "--system", "summit", "--devices", "96", "--batch", "8")
     document = read(*words, "--parallel", "data", "--parallel", "zero1")
     assert [row["parallel"] for row in document["rows"]] == ["data", "zero1"]
 
 
+@pytest.mark.slow
 def test_the_table_fits_a_usual_terminal() -> None:
     words = ("scale", "vgg16", "--system", "summit", "--devices", "96", "--batch", "8")
     lines = run(*words, "--parallel", "data", "--parallel", "zero1", columns=80).stdout.splitlines()
@@ -127,6 +130,7 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
     assert shares[0] == pytest.approx(shares[1])
 
 
+@pytest.mark.slow
 def test_energy_follows_a_timed_step_and_power_does_not_as_a_note_says(tmp_path: Path) -> None:
     devices = ("--devices", "6")
     before = read("scale", "vgg16", "--system", "summit", "--batch", "8", *devices)

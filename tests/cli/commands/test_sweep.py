@@ -1,8 +1,11 @@
 """``estimator sweep``: the document of a profile at several batch sizes."""
 
+import pytest
+
 from tests.cli.command_line import read
 
 
+@pytest.mark.slow
 def test_the_document_of_sweep() -> None:
     document = read("sweep", "p1b3", "--to", "v100", "--to", "k20x", "--batch", "8", "--batch", "800")
     assert [target["target"] for target in document["targets"]] == ["v100-sxm2-16gb", "k20x"]

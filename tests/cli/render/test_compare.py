@@ -12,6 +12,7 @@ WORDS = ("compare", "p1b3", "--to", "v100", "--to", "a100")
 INFERENCE = ("compare", "nt3", "--to", "v100", "--batch", "40", "--mode", "inference")
 
 
+@pytest.mark.slow
 def test_people_read_what_programs_get() -> None:
     assert printed(partial(render_compare, read(*WORDS))) == run(*WORDS)
 

@@ -23,6 +23,7 @@ def test_a_summary_splits_no_word() -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_another_run_than_the_profiled_one_has_no_speedup() -> None:
     shown = run(*INFERENCE).stdout
     assert "inference, batch 64" in shown

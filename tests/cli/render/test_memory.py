@@ -2,10 +2,13 @@
 
 from functools import partial
 
+import pytest
+
 from estimator.cli.render.memory import render_memory
 from tests.cli.command_line import printed, read, run
 
 
+@pytest.mark.slow
 def test_people_read_what_programs_get() -> None:
     words = ("memory", "nt3", "--on", "k20x", "--batch", "200")
     shown = run(*words)

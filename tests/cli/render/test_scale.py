@@ -20,6 +20,7 @@ def test_people_read_what_programs_get() -> None:
     assert "gradients are all-reduced in buckets" in shown.stderr
 
 
+@pytest.mark.slow
 def test_the_legend_says_what_timed_steps_make_of_the_parts() -> None:
     document = read(*WORDS)
     predicted, corrected = (
@@ -42,6 +43,7 @@ def test_in_a_narrow_terminal_intervals_stand_below_their_numbers() -> None:
     assert f" {time} ({low} – {high}) {unit} " in wide
 
 
+@pytest.mark.slow
 def test_what_is_not_known_is_a_dash() -> None:
     document = read(*WORDS)
     unknown = {"samples_per_s": None, "global_batch": None, "memory_bytes": None, "fits": None, "power_w": None}

@@ -108,6 +108,7 @@ def test_a_cast_that_is_none_or_that_nothing_here_can(folder: Path, precision: s
     assert why in json.loads((folder / "provenance.json").read_text())["left_out"]["1"]
 
 
+@pytest.mark.slow
 def test_an_operator_is_timed_by_its_own_kernel_where_the_library_has_one(folder: Path) -> None:
     shapes = "op_class,operator,precision,bytes\nelementwise,sigmoid,fp32,8000\nelementwise,gelu,fp32,12000\n"
     assert measure(folder, shapes=shapes) == 0

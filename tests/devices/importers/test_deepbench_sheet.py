@@ -121,6 +121,7 @@ def test_a_sheet_with_a_cell_far_out_is_refused(tmp_path: Path) -> None:
         import_text(tmp_path, stream.getvalue())
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(start=st.integers(0, len(WHOLE)), length=st.integers(0, 200), by=st.binary(max_size=50))
 def test_a_mutilated_workbook_is_read_or_refused(

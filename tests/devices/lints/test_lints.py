@@ -118,6 +118,7 @@ def test_every_mutation_of_a_complete_file_is_found(mutation: str, data: Data) -
     assert not missed, "\n".join(missed)
 
 
+@pytest.mark.slow
 def test_every_duplicate_key_is_found(tmp_path: Path) -> None:
     path = tmp_path / "die.yaml"
     for at, _ in mutants.places(DIE):

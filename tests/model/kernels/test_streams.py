@@ -61,6 +61,7 @@ def in_format(precision: str, measured: pd.DataFrame) -> float:
     return float(predict_on(work, device, measured, source=named, at_source=there).ops["target_time_s"].item())
 
 
+@pytest.mark.slow
 def test_streams_of_a_narrow_format_hardly_correct_wide_ones() -> None:
     """The target adds at the source's rate in fp32, and at a fifth of it in bf16, which its processor lacks."""
     wide, slow = (streams(*(by * 12e3 * 2**place / 800e9 for place in range(6))) for by in (1.0, 5.0))

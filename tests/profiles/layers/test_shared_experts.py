@@ -94,6 +94,7 @@ def test_each_copy_updates_its_share_of_what_it_has(mixture: Profile) -> None:
     assert shared / whole == pytest.approx(share / 4 + (1 - share) / 16)
 
 
+@pytest.mark.slow
 def test_a_step_with_divided_experts_and_states_is_predicted(mixture: Profile) -> None:
     steps = [
         estimate_group(mixture, RunPlan("a100-sxm4-80gb", draws=20), group_of(16, 8, "weak", 2, split), split).step

@@ -72,6 +72,7 @@ def test_faults_are_named_in_one_sentence(tmp_path: Path, text: str, words: str)
     assert words in refusal(tmp_path / "scope.txt", text.encode())
 
 
+@pytest.mark.slow
 @given(content=damaged(SCOPE.encode()))
 def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     read_or_refuse(scope, tmp_path_factory.mktemp("damaged") / "scope.txt", content)

@@ -177,6 +177,7 @@ def test_bad_dumps_are_refused(content: bytes, message: str, tmp_path: Path) -> 
 SMALL = space([random_events(random.Random(1), 8)])
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=6), st.integers(0, len(SMALL)), st.integers(0, 6))
 def test_only_estimator_errors_come_out_of_damaged_dumps(patch: bytes, at: int, cut: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -40,6 +40,7 @@ def test_a_time_below_the_physical_floor_is_named(tmp_path: Path, kernels: Mappi
     assert "that peak and bandwidth allow" not in reason(tmp_path, scaled_times(kernels, 1, 1.0))
 
 
+@pytest.mark.slow
 def test_the_reason_names_the_validation_samples(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     sentence = reason(tmp_path, scaled_times(kernels, 1, 1), validation_samples=12)
     assert "share of the forward passes over 12 samples held out" in sentence

@@ -47,6 +47,7 @@ def step_without_host(folder: Path, times: Mapping[str, object], **fields: objec
     return found
 
 
+@pytest.mark.slow
 def test_the_whole_step_is_judged_by_its_interval(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     """Within a few per cent of its kernels it is inside, at nine times them it is not."""
     near, far = (step_without_host(tmp_path, scaled_times(kernels, 1, new)) for new in (1.05, 9.0))

@@ -60,6 +60,7 @@ def test_merged_memory_bound_ops_have_the_median_time(tmp_path: Path) -> None:
     assert stream[["time_s", "time_low_s"]].to_numpy().tolist() == [[2.0, 1.8]]
 
 
+@pytest.mark.slow
 def test_shapes_are_measured_in_their_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shapes that an earlier table lacks come first."""
     folder, asked, isa = Folder(tmp_path), list[pd.DataFrame](), list[str]()

@@ -35,6 +35,7 @@ def cells_of(rows: list[DeviceSpec], columns: list[Column]) -> list[dict[str, st
     return list(csv.DictReader(io.StringIO(rows_of.to_csv(rows, columns))))
 
 
+@pytest.mark.slow
 @given(devices())
 def test_csv_reads_back_to_the_same_si_values(rows: list[DeviceSpec]) -> None:
     read = cells_of(rows, list(DEVICES.columns.values()))
@@ -51,6 +52,7 @@ def test_csv_reads_back_to_the_same_si_values(rows: list[DeviceSpec]) -> None:
                 assert csv_row[column.name] == ("" if cell is None else str(cell))
 
 
+@pytest.mark.slow
 @given(devices())
 def test_ratios_are_inverse_and_only_of_numbers(rows: list[DeviceSpec]) -> None:
     columns = list(DEVICES.columns.values())
