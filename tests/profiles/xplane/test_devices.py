@@ -8,8 +8,8 @@ import pytest
 from estimator.profiles.steps import NO_WINDOWS
 from estimator.profiles.xplane import devices
 from estimator.profiles.xplane.ops import Line, Plane, set_aside
+from tests.profiles.xplane.dumps import OP_STATS, accelerators, event, read_bytes
 from tests.profiles.xplane.plain_reader import field
-from tests.profiles.xplane.test_xplane import OP_STATS, accelerators, event, read_bytes
 
 COPY_STATS = [field(1, 6) + field(5, "size:112 dest:4 async:0")]
 

@@ -10,7 +10,7 @@ import pytest
 from estimator.core.types import Profile, Timeline, Workload
 from estimator.profiles import xplane
 from estimator.profiles.dump import Dump
-from estimator.profiles.xplane import step_timeline
+from estimator.profiles.xplane import plane_events, step_timeline
 from estimator.rollup.timeline import Events, replay, step_s
 from tests.profiles.own_step import busy_s, replayed_s
 from tests.profiles.test_public_dumps import READ, read
@@ -157,7 +157,7 @@ def test_where_not_all_launches_were_kept_the_start_tells_the_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(step_timeline, "MOST_LAUNCHES", 1)
-    monkeypatch.setattr(xplane, "CHUNK_BYTES", (8, 8))
+    monkeypatch.setattr(plane_events, "CHUNK_BYTES", (8, 8))
     host = [event("train", 100 * at, 100, step=at) for at in range(3)]
     launches = [event("cuLaunchKernel", 100 * at + 2, 1, at + 1) for at in range(3)]
     stream = [event("gemm", 100 * at + 5, 20, at + 1) for at in range(3)]
@@ -226,7 +226,7 @@ def test_of_very_many_events_the_first_whole_steps_are_looked_at(
     marks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(step_timeline, "MOST_EVENTS", 150)
-    monkeypatch.setattr(xplane, "CHUNK_BYTES", (256, 256))
+    monkeypatch.setattr(plane_events, "CHUNK_BYTES", (256, 256))
     chunks = {f"Stream #{lane}": [event("gemm", 10 * at, 5 + at // 20, at + 1) for at in range(200)] for lane in (1, 2)}
     steps = [event("train", 200 * number, 200, step=number) for number in range(10)]
     launches = [event("cuLaunchKernel", 10 * at, 1, at + 1) for at in range(200)]
