@@ -27,7 +27,7 @@ from estimator.profiles.steps import NOTHING_IN_STEPS, Windows
 from estimator.profiles.timeline import step_at
 from estimator.profiles.xplane import hlo
 from estimator.profiles.xplane.devices import STEPS_LINE
-from estimator.profiles.xplane.ops import DEVICE, XLA_LINE
+from estimator.profiles.xplane.space import DEVICE, XLA_LINE
 
 FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
 VIEWS = False

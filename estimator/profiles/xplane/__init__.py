@@ -20,7 +20,7 @@ from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.events import Tally, crossing_warnings
 from estimator.profiles.frameworks import JAX, with_framework
 from estimator.profiles.steps import NOTHING_IN_STEPS
-from estimator.profiles.xplane import devices, ops
+from estimator.profiles.xplane import devices, ops, space
 from estimator.profiles.xplane.planes import SPACE_PLANE, read_planes
 from estimator.profiles.xplane.reading import Part, Reading
 from estimator.profiles.xplane.step_timeline import device_timeline
@@ -39,12 +39,12 @@ def recognises(head: bytes) -> bool:
         tag, at = wire.varint(head, 0, len(head))
         _, at = wire.varint(head, at, len(head))
         number, value, next_at = wire.field(head, at, len(head))
-        if number == ops.PLANE_ID and isinstance(value, int):
+        if number == space.PLANE_ID and isinstance(value, int):
             number, value, next_at = wire.field(head, next_at, len(head))
         name = wire.text(head, value)
     except EstimatorError:
         return False
-    return tag == SPACE_PLANE << 3 | wire.BYTES and number == ops.PLANE_NAME and len(name) > 1 and name.isprintable()
+    return tag == SPACE_PLANE << 3 | wire.BYTES and number == space.PLANE_NAME and len(name) > 1 and name.isprintable()
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:

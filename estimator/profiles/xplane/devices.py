@@ -12,7 +12,8 @@ from estimator.profiles.columns import NONE
 from estimator.profiles.device_steps import pitch_ps
 from estimator.profiles.wire import Content
 from estimator.profiles.xplane.lines import LineReader, Texts
-from estimator.profiles.xplane.ops import PICO, Plane, plane_stats
+from estimator.profiles.xplane.ops import PICO
+from estimator.profiles.xplane.space import Plane, plane_stats
 
 STEPS_LINE = "Steps"  # an event for each step, from its first op to its last
 COPY_STATS = ("memcpy_details", "memset_details")  # stats of copies and fills; kernels have kernel_details

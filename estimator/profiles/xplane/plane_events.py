@@ -17,14 +17,14 @@ from estimator.profiles.device_steps import last_ends
 from estimator.profiles.events import FIRST, LAST, NO_EVENTS, Batch
 from estimator.profiles.timeline import step_at
 from estimator.profiles.wire import Content
-from estimator.profiles.xplane import devices, ops
+from estimator.profiles.xplane import devices, ops, space
 from estimator.profiles.xplane.lines import ABSENT, Events, LineReader, OutOfOrderError, Texts, join, mix
-from estimator.profiles.xplane.ops import Line, Plane
 from estimator.profiles.xplane.reading import Part, Reading
+from estimator.profiles.xplane.space import Line, Plane
 from estimator.profiles.xplane.step_timeline import CORRELATION, is_wait, may_launch_or_wait
 
 IDENTITY = (  # stats that identify an op
-    "hlo_op", "hlo_module", ops.PROGRAM_ID, "tf_op", "annotation", "shape", "tensor_shapes",
+    "hlo_op", "hlo_module", space.PROGRAM_ID, "tf_op", "annotation", "shape", "tensor_shapes",
 )  # fmt: skip
 STEP, RUN = "step_num", "run_id"
 ORDINAL = "device_ordinal"  # of one of several devices that a processor stands for
@@ -52,12 +52,12 @@ class Source:
         lines = [line for plane in planes for line in plane.lines]
         base_ns = min((line.timestamp_ns for line in lines), default=0)
         chunk_bytes = int(np.clip(LANES_MEMORY // max(len(lines), 1), *CHUNK_BYTES))
-        return cls(content, ordered, base_ns, chunk_bytes, frozenset(map(id, ops.op_lines(planes))))
+        return cls(content, ordered, base_ns, chunk_bytes, frozenset(map(id, space.op_lines(planes))))
 
 
 def is_stream(plane: Plane, line: Line) -> bool:
     """Whether a line is a GPU's stream, whose events do not nest."""
-    return plane.device and line.name != ops.XLA_LINE
+    return plane.device and line.name != space.XLA_LINE
 
 
 class PlaneEvents:
@@ -70,7 +70,7 @@ class PlaneEvents:
         self.stats = list(stats)
         self.identity = [row for row, name in enumerate(stats) if name in IDENTITY]
         self.texts = Texts(plane.stats)
-        self.described = {event: ops.read_metadata(source.content, plane, event) for event in plane.events}
+        self.described = {event: space.read_metadata(source.content, plane, event) for event in plane.events}
         self.metadata = self._named(self._is_relevant)
         self.waits = self._named(is_wait)
         self.input = self._named(lambda name: name in ops.WAITS_FOR_INPUT and not plane.device)
@@ -183,7 +183,7 @@ class PlaneEvents:
         self._record_calls(events)
         if STEP in self.stats and self.may_mark:
             self._record_marks(events)
-        if RUN in self.stats and ops.PROGRAM_ID in self.stats:
+        if RUN in self.stats and space.PROGRAM_ID in self.stats:
             self._record_runs(events)
 
     def _record_calls(self, events: Events) -> None:
@@ -202,7 +202,7 @@ class PlaneEvents:
 
     def _record_runs(self, events: Events) -> None:
         """Record the runs of programs: the events of one number and program that follow each other."""
-        run, program = (events.tokens[self.stats.index(name)] for name in (RUN, ops.PROGRAM_ID))
+        run, program = (events.tokens[self.stats.index(name)] for name in (RUN, space.PROGRAM_ID))
         rows = np.flatnonzero((run != ABSENT) & (run != UNNUMBERED) & (program != ABSENT))
         begins = (np.diff(run[rows], prepend=UNNUMBERED) != 0) | (np.diff(program[rows], prepend=UNNUMBERED) != 0)
         end = events.end

@@ -12,11 +12,11 @@ from estimator.profiles.columns import UNKNOWN
 from estimator.profiles.events import Batch, tally
 from estimator.profiles.steps import NO_WINDOWS
 from estimator.profiles.wire import Content, Span
-from estimator.profiles.xplane import devices, ops
+from estimator.profiles.xplane import devices, space
 from estimator.profiles.xplane.lines import OutOfOrderError
-from estimator.profiles.xplane.ops import Plane
 from estimator.profiles.xplane.plane_events import PlaneEvents, Source, is_stream
 from estimator.profiles.xplane.reading import Part, Reading
+from estimator.profiles.xplane.space import Plane
 from estimator.profiles.xplane.step_timeline import kernel_names
 
 SPACE_PLANE = 1  # the field of XSpace
@@ -49,11 +49,11 @@ def _read_again(content: Content, spans: list[Span], ordered: bool, before: Read
 
 def _read_in_order(content: Content, spans: list[Span], ordered: bool, counted: Integers = NO_WINDOWS) -> Reading:
     """Read the planes: first the host's, then each accelerator's, whose steps the host may have marked."""
-    planes = [ops.read_plane(content, span, whole=not ordered) for span in spans]
-    ops.set_aside(planes)
+    planes = [space.read_plane(content, span, whole=not ordered) for span in spans]
+    space.set_aside(planes)
     accelerators = [plane for plane in planes if plane.device]
     source = Source.of(content, planes, ordered)
-    reading = Reading(programs=ops.programs(content, planes), tool_version=ops.tool_version(content, planes))
+    reading = Reading(programs=space.programs(content, planes), tool_version=space.tool_version(content, planes))
     with_streams = [
         plane
         for plane in accelerators

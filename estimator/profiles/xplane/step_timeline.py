@@ -22,7 +22,8 @@ from estimator.profiles.device_steps import launched
 from estimator.profiles.events import LAST
 from estimator.profiles.timeline import MOST_EVENTS, Record, step_at, typical_timeline
 from estimator.profiles.wire import Content
-from estimator.profiles.xplane.ops import Kind, Plane, read_metadata
+from estimator.profiles.xplane.ops import Kind
+from estimator.profiles.xplane.space import Plane, read_metadata
 
 CORRELATION = "correlation_id"
 MOST_LAUNCHES = 1 << 20  # that are kept

@@ -7,7 +7,6 @@ import pytest
 
 from estimator.profiles.steps import NO_WINDOWS
 from estimator.profiles.xplane import devices
-from estimator.profiles.xplane.ops import Line, Plane, set_aside
 from tests.profiles.xplane.dumps import OP_STATS, accelerators, event, read_bytes
 from tests.profiles.xplane.plain_reader import field
 
@@ -59,19 +58,6 @@ def test_the_device_is_recorded_as_the_dump_describes_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "device"),
-    [
-        ("/device:TPU:0", True),
-        ("/device:TPU:0 SparseCore 1", False),
-        ("/device:CUSTOM:Megascale Trace", False),
-        ("/host:CPU", False),
-    ],
-)
-def test_planes_of_accelerators(name: str, device: bool) -> None:
-    assert Plane(name).device is device
-
-
-@pytest.mark.parametrize(
     ("name", "stats", "copies"),
     [
         ("MemcpyH2D", ["correlation_id", "memcpy_details"], True),
@@ -94,16 +80,3 @@ def test_the_time_of_a_step() -> None:
     own = [np.array([(0, 10), (10, 21), (20, 30)]), np.array([(0, 20)]), NO_WINDOWS]
     assert devices.mean_step_s(own) == pytest.approx((10e-12 + 20e-12) / 2)
     assert devices.mean_step_s([NO_WINDOWS]) is None
-
-
-def test_a_plugins_plane_is_an_accelerator_only_where_there_is_no_other() -> None:
-    filled = [Line("Stream #1", 0, (0, 9))]
-    plugin, gpu, empty = (
-        Plane("/device:CUSTOM:links", filled),
-        Plane("/device:GPU:0", filled),
-        Plane("/device:GPU:1"),
-    )
-    set_aside([plugin, empty])
-    assert plugin.device
-    set_aside([plugin, gpu])
-    assert (plugin.device, gpu.device) == (False, True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimator.profiles.events import Tally
-from estimator.profiles.xplane import hlo, ops
+from estimator.profiles.xplane import ops
 from estimator.profiles.xplane.hlo import Turn
 from estimator.profiles.xplane.state import State
 
@@ -46,25 +46,6 @@ def test_the_framework_by_its_programs_or_its_executor(
     path: str, by_executor: bool, programs: tuple[str, ...], version: str | None, framework: str | None
 ) -> None:
     assert ops.framework([ops.Kind(0, {}, path, by_executor=by_executor)], programs, version) == framework
-
-
-def test_programs_are_told_by_the_number_that_the_plane_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX 0.10 counts the entries of the plane from 1; a function compiled for two shapes makes two of one name."""
-    stated = {1: {"program_id": "18"}, 2: {"program_id": "1"}, 3: {}}
-    names = {1: "jit_step", 2: "jit_step", 3: "jit_other"}
-    programs = {place: hlo.Program({f"dot.{place}": ()}) for place in names}
-    plane = ops.Plane(ops.PROGRAMS, events={place: (place, place) for place in names})
-    monkeypatch.setattr(ops, "read_metadata", lambda _, __, place: ops.EventMetadata("", "", stated[place]))
-    monkeypatch.setattr(ops, "_stat_bodies", lambda _, entry: [entry[0]])
-    monkeypatch.setattr(hlo, "read_program", lambda place, _: (names[place], programs[place]))
-    found = ops.programs(b"", [plane])
-    assert found == {
-        "18": programs[1],
-        "1": programs[2],
-        "3": programs[3],
-        "jit_step": hlo.NO_PROGRAM,
-        "jit_other": programs[3],
-    }
 
 
 def test_names_types_and_times_of_the_ops_of_several_devices() -> None:
