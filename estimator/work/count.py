@@ -7,7 +7,7 @@ workload file describes. Otherwise it stays NA: no work is guessed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
@@ -22,16 +22,15 @@ from estimator.core.passes import passes_of
 from estimator.core.recall import Recall
 from estimator.core.recurrent_shape import amounts_of
 from estimator.core.schema import MATRIX, STREAMING, WORK, are_sized, share_of_time
-from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes, stored_format
+from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work import aggregates, shapes
 from estimator.work.attention import Layer, read_attention
 from estimator.work.casts import moved_sizes
 from estimator.work.dimensions import fill_convolutions, fill_products, fill_sizes, uncounted_products
-from estimator.work.edges import FORMATS
 from estimator.work.layer_passes import complete_layers
 from estimator.work.messages import count_messages
+from estimator.work.op_formats import assumed_formats, unstated_precision_notes, with_formats, with_kernel_formats
 from estimator.work.operators import operator_in_class, operators_of
-from estimator.work.operators.formats import precision_of
 from estimator.work.product_passes import complete_products
 from estimator.work.recurrent import count_recurrent
 from estimator.work.sliced_batch import mark_slices
@@ -41,7 +40,6 @@ from estimator.work.traffic import Traffic, read_traffic
 from estimator.work.transformed import Transformed
 
 LAYERS = ("attention", "gemm", "recurrent", "unmodelled")  # classes in which an op may be a whole layer
-CAST_FORMATS = r"(?:^|;)from=(\w+);to=(\w+)"  # in the attributes of casts
 MOST_KEPT_ROWS = 20_000  # of a count that is kept: of a larger one the memory would matter
 ROW_KIND = ("op_type", "operator", "precision")  # rows equal in these columns do the same work
 
@@ -71,15 +69,15 @@ def digest(ops: pd.DataFrame, workload: Workload, where: str) -> str:
 
 def _count(ops: pd.DataFrame, workload: Workload, where: str) -> Transformed:
     """As :func:`count_work`."""
-    work = _with_kernel_formats(_with_operators(WORK.conform(ops, where), where))
+    work = with_kernel_formats(_with_operators(WORK.conform(ops, where), where))
     work, completed = _complete_passes(mark_slices(work, workload.batch_size))
     parsed_ops = shapes.parse_ops(work, workload.batch_size)
     layers = parsed_ops.read_each(work["op_class"].isin(LAYERS), _read_layer, where)
     layer = pd.Series(np.isin(parsed_ops.codes, list(layers)), index=work.index)
-    assumed = _assumed_formats(work, workload)
-    unstated = _unstated_precision_notes(work, workload, assumed)
+    assumed = assumed_formats(work, workload)
+    unstated = unstated_precision_notes(work, workload, assumed)
     work["row_length"] = work["row_length"].fillna(_row_lengths(work, parsed_ops))
-    work = _mark_reported(_with_formats(work, assumed))
+    work = _mark_reported(with_formats(work, assumed))
     products = (work["op_class"] == "gemm") & work["m"].isna() & work["shapes"].notna() & ~layer
     work, notes = fill_products(work, parsed_ops, products, workload, where)
     work, exact = fill_convolutions(work, parsed_ops, where)
@@ -144,73 +142,6 @@ def _row_lengths(work: pd.DataFrame, parsed_ops: shapes.ParsedOps) -> pd.Series:
     first = parsed_ops.read_each(along_rows, lambda op: op.operands[0] if op.operands else None, "row length")
     lengths = parsed_ops.spread(first, lambda shape: (shape[-1] or None) if shape else None)
     return pd.Series(lengths, index=work.index).where(along_rows).astype("Int64")
-
-
-def _with_formats(work: pd.DataFrame, assumed: pd.Series) -> pd.DataFrame:
-    """WORK with the formats that casts read and write, and the precision of each op, else the assumed one.
-
-    A cast's is its wider format.
-    """
-    for name, formats in work["attributes"].str.extract(CAST_FORMATS).set_axis(FORMATS, axis=1).items():
-        work[name] = work[name].fillna(formats)
-    sizes = [itemsizes(work[name]) for name in FORMATS]
-    wider = work[FORMATS[0]].where(sizes[0] >= sizes[1], work[FORMATS[1]]).where(~np.isnan(sizes[0] + sizes[1]))
-    return work.assign(precision=wider.fillna(work["precision"]).fillna(assumed))
-
-
-def _assumed_formats(work: pd.DataFrame, workload: Workload) -> pd.Series:
-    """The format of each op whose own nothing states: the workload file's, as products store it for all other ops.
-
-    Where that states none either, products take the one that others of their class have for most of their time. In a
-    class that states none it is the one in which most of all products leave their results: a framework chooses TF32 and
-    fp8 by class.
-    """
-    products = work[work["op_class"].isin(MATRIX)]
-    assumed = pd.Series(stored_format(workload.precision), index=work.index, dtype="string[python]")
-    assumed[products.index] = workload.precision
-    if "precision" in workload.model_fields_set:
-        return assumed
-    for _, rows in products.groupby("op_class"):
-        stated = rows["precision"].notna() & (rows["time_s"] > 0)
-        most = _format_of_most(rows if stated.any() else products) or workload.precision
-        assumed[rows.index] = most if stated.any() else stored_format(most)
-    return assumed
-
-
-def _format_of_most(rows: pd.DataFrame) -> str | None:
-    """The format that these ops state for more than half of the time of those that state any; None where none is."""
-    time_s = rows["time_s"].groupby(rows["precision"]).sum()
-    return next(iter(time_s.index[time_s > time_s.sum() / 2]), None)
-
-
-def _with_kernel_formats(work: pd.DataFrame) -> pd.DataFrame:
-    """WORK with the precision that the kernel's name tells, where the dump states none."""
-    by_name = {kernel: precision_of(kernel) for kernel in work["kernel"].dropna().unique()}
-    precision = work["kernel"].map(by_name).astype("string[python]")
-    return work.assign(precision=work["precision"].fillna(precision))
-
-
-def _unstated_precision_notes(work: pd.DataFrame, workload: Workload, assumed: pd.Series) -> tuple[Note, ...]:
-    """A note on timed ops whose precision neither the dump nor a workload file tells; a warning on products."""
-    unstated = work["precision"].isna() & (work["time_s"] > 0)
-    rows = {
-        "products": unstated & work["op_class"].isin(MATRIX),
-        "memory-bound ops": unstated & work["op_class"].isin(STREAMING),
-    }
-    kinds = " and ".join(f"{int(each.sum())} {name}" for name, each in rows.items() if each.any())
-    if not kinds or "precision" in workload.model_fields_set:
-        return ()
-    text = f"the dump states no precision for {kinds}: {_taken(assumed, rows)}; workload.yaml may state another"
-    return (Note("precision-unstated", text) if rows["products"].any() else Note("precision-default", text),)
-
-
-def _taken(assumed: pd.Series, rows: Mapping[str, pd.Series]) -> str:
-    """The formats that rows of several kinds take, in words; by kind where they differ."""
-    formats = {name: " and ".join(sorted(set(assumed[each]))) for name, each in rows.items() if each.any()}
-    if len(set(formats.values())) == 1:
-        (one,) = set(formats.values())
-        return f"{one} {'are' if ' and ' in one else 'is'} taken"
-    return " and ".join(f"{each} for {name}" for name, each in formats.items()) + " are taken"
 
 
 def _mark_reported(work: pd.DataFrame) -> pd.DataFrame:
