@@ -32,7 +32,8 @@ class Side:
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
     notes: tuple[Note, ...] = ()
-    #: measured devices of its architecture, read where they are asked for; none where a table was given
+    #: measured devices of its architecture, read where they are asked for; none where a table was given. Of a source it
+    #: is the source itself, whose measurements few predictions need
     siblings: Callable[[], Sequence[MeasuredDevice]] = tuple
 
 
@@ -101,9 +102,15 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     device = with_limit(device, target.device.power_limit if device.name == target.device.name else None)
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
     if target.measurements.empty:
-        return Side(device, target.measurements.iloc[:0], notes)
+        return Side(device, target.measurements.iloc[:0], notes, lambda: _with_own(device, plan.source))
     rows, left_out = read_measurements(device, named=plan.source)
     return Side(with_measured(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
+
+
+def _with_own(device: DeviceSpec, named: str | None) -> list[MeasuredDevice]:
+    """A device with its measurements."""
+    rows, _ = read_measurements(device, named=named)
+    return [MeasuredDevice(with_measured(device, rows), rows)]
 
 
 def unknown_source(

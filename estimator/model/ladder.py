@@ -41,6 +41,8 @@ from estimator.model.proportional import (
     ratio_by_rates,
     ratio_of_step,
     ratios_by_class,
+    reference_products,
+    start_share,
 )
 from estimator.model.recorded_messages import are_messages, unsized_times, waits
 from estimator.model.resemblance import Siblings
@@ -60,6 +62,7 @@ class SourceRun:
     step_spread: float = 0.0  # as in Profile
     # low end, mid and high end of what ranks compute, target / source; None: by the modelled ops of WORK
     wait_ratio: Floats | None = None
+    siblings: Siblings = tuple  # the measured device itself, for what needs its products where none are common
     # WORK as the target runs it at the profile's batch and for one training, where it is asked for others
     as_large: pd.DataFrame | None = field(default=None, repr=False)
 
@@ -121,7 +124,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     is_modelled, is_proportional, is_unchanged = (rung == name for name in ("modelled", "proportional", "unchanged"))
     time_s = np.where(is_modelled, modelled_times(step.kernels, target.device), measured_interval[1])
     as_large_s = _times_of_profile(time_s, source, target, cache) if is_proportional.any() else time_s
-    proportional_s, stream = _proportional_times(work, source, target, as_large_s)
+    lack_shapes = is_proportional & work["op_class"].isin(MATRIX).to_numpy(dtype=bool)
+    proportional_s, stream = _proportional_times(work, source, target, as_large_s, lack_shapes)
     grown_s = numbers(work, "growth") * profiled_s
     is_own_time = is_proportional | is_unchanged | target.same_setting
     return OpTimes(
@@ -137,13 +141,13 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
 
 
 def _proportional_times(
-    work: pd.DataFrame, source: SourceRun, target: TargetDevice, as_large_s: Floats
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, as_large_s: Floats, lack_shapes: Flags
 ) -> tuple[Floats, Names]:
     """Low end, mid and high end (3 × ops) of source time × ratio of target to source [s], and their streams.
 
-    ``as_large_s``: as :func:`_ratio_of_times` takes them.
+    ``as_large_s``, ``lack_shapes``: as :func:`_ratio_of_times` takes them.
     """
-    ratio, stream = _ratio_of_times(work, source, target, as_large_s)
+    ratio, stream = _ratio_of_times(work, source, target, as_large_s, lack_shapes)
     launches_s = calls_of(work) * launch_latency(target.device, shipped())
     return _with_more_work(ratio * work["time_s"].to_numpy(dtype=float), launches_s, numbers(work, "growth")), stream
 
@@ -194,12 +198,12 @@ def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Flo
 
 
 def _ratio_of_times(
-    work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats, lack_shapes: Flags
 ) -> tuple[Floats, Names]:
     """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
 
     Ops that one rate binds are wrong together, so they share a stream. ``time_s``: times of the profile's ops on the
-    target [s]; NaN where not modelled. All are for the same work.
+    target [s]; NaN where not modelled. ``lack_shapes``: products without shapes. All are for the same work.
     """
     profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
     first, of_step = slice(len(profiled)), _ratio_of_step(work, source, time_s)
@@ -208,13 +212,28 @@ def _ratio_of_times(
     by_class[:, first] = ratios_by_class(of_step, source_s, time_s[first], binding[first])
     ratio = np.full((3, len(work)), np.nan)
     if source.device:
-        rates = rates_of(source.device, profiled), rates_of(target.device, work.iloc[first])
+        products, unmeasured = reference_products(work[lack_shapes]), target.measurements.iloc[:0]
+        of_source = unmeasured if source.measurements is None else source.measurements
+        on_source = _rate_of_products(products, source.device, of_source, source.siblings)
+        on_target = _rate_of_products(products, target.device, target.measurements, target.siblings)
+        rates = rates_of(source.device, profiled, on_source), rates_of(target.device, work.iloc[first], on_target)
+        starts = start_share(profiled, source.device, target.device)
         by_messages = _ratio_of_messages(work.iloc[first], profiled, source.device, target.device)
-        ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates), by_messages)
+        ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates, starts), by_messages)
     by_rates = ~np.isnan(ratio[1])
     by_binding = by_rates | (by_class != np.reshape(of_step, (3, 1))).any(axis=0)
     streams = np.where(by_binding, "proportional." + binding, "proportional.step")
     return np.where(by_rates, ratio, by_class), streams
+
+
+def _rate_of_products(
+    products: pd.DataFrame, device: DeviceSpec, measurements: pd.DataFrame, siblings: Siblings
+) -> pd.Series:
+    """The rate of products on a device by precision [FLOP/s], where measured ones correct their model."""
+    ops = DeviceOps(products, device, {"warm": _table_for_ops(measurements, products, "warm")}, siblings)
+    estimate, flop = estimate_kernels(ops), products["flop"].to_numpy(dtype=float)
+    rates = np.where(estimate.method == "roofline", np.nan, flop / estimate.time_s)
+    return pd.Series(rates, index=products["precision"])
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:

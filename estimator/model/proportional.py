@@ -1,11 +1,13 @@
 """The time of ops without usable shapes: the source's time × a ratio of the two devices' rates.
 
-    target time = source time × r,   r = (source peak / target peak)^w × (source bandwidth / target bandwidth)^(1 − w)
+    target time = source time × (s + (1 − s) r),
+    r = (source peak / target peak)^w × (source bandwidth / target bandwidth)^(1 − w)
 
 w is 1 for products, which arithmetic binds, 0 for ops that memory binds, and 1/2 where nothing tells the op's class.
-Peaks are those that the devices sustain in the op's precision. The interval of r reaches from the op's own ratio to the
-mean of both, or over both where the class is unknown, and beyond both ends by a factor with which it holds nine of ten
-ops that public tables time on two devices (tests/model/test_proportional.py). Messages go by recorded_messages.py.
+Peaks are those that the devices sustain in the op's precision. s is the share of the time in which kernels start and
+end, which no rate shortens: START_S a kernel on GPUs. The interval of r reaches from the op's own ratio to the mean of
+both, or over both where the class is unknown, and beyond both ends by a factor with which it holds nine of ten ops that
+public tables time on two devices (tests/model/test_proportional.py). Messages go by recorded_messages.py.
 
 Without both devices' rates, ops go with the modelled ops of their class, else with all those of the step:
 r = Σ target times / Σ source times.
@@ -18,14 +20,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING
-from estimator.core.types import DeviceSpec, Flags, Floats, Names
+from estimator.core import physics
+from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, WORK, numbers
+from estimator.core.types import DeviceSpec, Flags, Floats, Names, itemsizes
 from estimator.model.arrays import first_met
 from estimator.model.coefficients import shipped
 from estimator.model.hardware import hardware_of
+from estimator.model.kernels.kernel_model import calls_of
 
 UNKNOWN = "unknown"
 WIDENING = 2.0  # factor by which an interval reaches beyond the ratios
+START_S = 3e-6  # of a kernel on any GPU; nearest to kernels of 1 to 20 us that public tables time on two devices
+REFERENCE = 4096  # m, n and k of the product whose rate stands for all products of a device
 LEAST_MODELLED = 0.1  # share of a step's time whose modelled times tell of the rest
 LEAST_SHARE = 0.05  # low end over the mid, where only the step's other ops tell a ratio
 LEAST_OPS = 5  # fewest modelled ops of a class from which its others are estimated
@@ -58,13 +64,30 @@ class Rates:
     uncertainty: float  # the largest that is declared, relative
 
 
-def rates_of(device: DeviceSpec, work: pd.DataFrame) -> Rates:
-    """The rates of a device for each op."""
+def reference_products(work: pd.DataFrame) -> pd.DataFrame:
+    """WORK of a product that is so large that it fills any device, in each precision of a WORK table."""
+    rows = pd.DataFrame({"precision": work["precision"].dropna().unique()})
+    rows = rows.assign(op="reference", op_type="gemm", operator="gemm", op_class="gemm", calls=1.0, time_s=np.nan)
+    rows = rows.assign(batch=1, m=REFERENCE, n=REFERENCE, k=REFERENCE)
+    batch, m, n, k = (rows[name].to_numpy(dtype=float) for name in ("batch", "m", "n", "k"))
+    bytes_ = physics.gemm_bytes(batch, m, n, k, itemsizes(rows["precision"]))
+    return WORK.conform(rows.assign(flop=physics.gemm_flop(batch, m, n, k), bytes=bytes_), "reference products")
+
+
+def rates_of(device: DeviceSpec, work: pd.DataFrame, products: pd.Series) -> Rates:
+    """The rates of a device for each op.
+
+    Args:
+        device: of which the rates are.
+        work: WORK.
+        products: the rate of :func:`reference_products` by precision [FLOP/s]; sustained peaks stand for the others.
+    """
     hardware, coefficients = hardware_of(device, path_class(work["op_class"]), work["precision"]), shipped()
     with np.errstate(invalid="ignore"):
         peak = coefficients.gemm.sustained.peak(hardware)
+    of_products = work["precision"].map(products).where(~work["op_class"].isin(STREAMING)).to_numpy(dtype=float)
     return Rates(
-        compute=np.where(np.isfinite(peak), peak, np.nan),
+        compute=_where_known(of_products, np.where(np.isfinite(peak), peak, np.nan)),
         memory=hardware.attained_bandwidth(coefficients.memory_bound.streaming),
         uncertainty=_declared_uncertainty(device),
     )
@@ -81,13 +104,22 @@ def has_rates(device: DeviceSpec) -> bool:
     return device.memory_bandwidth is not None or any(peak.matrix for peak in device.peak.values())
 
 
-def ratio_by_rates(binding: Names, source: Rates, target: Rates) -> Floats:
+def start_share(work: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:
+    """The share of each op's time on the source in which its kernels start and end; 0 from or to another than a GPU."""
+    if not (source.is_gpu and target.is_gpu):
+        return np.zeros(len(work))
+    starts_s = START_S * calls_of(work)
+    return np.minimum(1.0, physics.ratio(starts_s, numbers(work, "time_s"), 0.0))
+
+
+def ratio_by_rates(binding: Names, source: Rates, target: Rates, starts: Floats) -> Floats:
     """Low end, mid and high end (3 × ops) of target time / source time by the devices' rates; NaN where unknown.
 
     Args:
         binding: what binds each op, of :func:`binding_rate`.
         source: the rates of the source.
         target: the rates of the target.
+        starts: of :func:`start_share`.
     """
     compute, memory = source.compute / target.compute, source.memory / target.memory
     compute, memory = _where_known(compute, memory), _where_known(memory, compute)
@@ -97,7 +129,9 @@ def ratio_by_rates(binding: Names, source: Rates, target: Rates) -> Floats:
     mid, end = np.where(is_unknown, mean, nearer), np.where(is_unknown, nearer, mean)
     ends = np.array([mid, end, np.where(is_unknown, other, mid)])
     widening = WIDENING * (1.0 + source.uncertainty) * (1.0 + target.uncertainty)
-    return np.array([ends.min(axis=0) / widening, mid, ends.max(axis=0) * widening])
+    of_rates = np.array([ends.min(axis=0) / widening, mid, ends.max(axis=0) * widening])
+    of_starts = np.array([[1.0 / WIDENING], [1.0], [WIDENING]])
+    return np.asarray(starts * of_starts + (1.0 - starts) * of_rates)
 
 
 def _where_known(values: Floats, others: Floats) -> Floats:

@@ -101,7 +101,8 @@ def _predict_pass(ran: Profile, plan: RunPlan, devices: Devices, pass_notes: tup
     same_setting = same_device and not work.changed
     evidence = target.measurements.iloc[:0] if same_setting else target.measurements  # its own times need no other
     measured = source.measurements if source and len(target.measurements) else None
-    run = SourceRun(source_device, measured, work.profiled, ran.step_spread, as_large=work.as_large)
+    siblings = source.siblings if source else tuple
+    run = SourceRun(source_device, measured, work.profiled, ran.step_spread, as_large=work.as_large, siblings=siblings)
     prediction = predict(work.work, run, TargetDevice(device, evidence, target.siblings, same_setting), plan)
 
     scenario = host_scenario(ran, source_device, device, plan, prediction.run, same_device)

@@ -113,10 +113,10 @@ def test_what_more_trainings_add_to_ops_without_shapes_counts_once() -> None:
 
 def test_an_op_faster_than_its_source_could_be_is_not_modelled_by_its_shapes() -> None:
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-5, **NEAR}), Workload(name="toy")).work
-    for rows in (table(), table(ROW)):
+    for rows, time_s in ((table(), 1e-5), (table(ROW), 1.1e-5)):  # a measured product corrects the target's rate
         found = predict_on(work, make_device(), rows, source=make_device(name="source"))
         assert found.ops["method"].tolist() == ["proportional"]
-        assert found.ops["target_time_s"].item() == pytest.approx(1e-5)
+        assert found.ops["target_time_s"].item() == pytest.approx(time_s, rel=0.01)
         (note,) = (note for note in found.warnings if note.code == "work-unbelievable")
         assert (note.subject, note.share, note.kind) == ("op0", 1.0, "warning")
     unknown = predict_on(work, make_device(), table())
@@ -243,3 +243,21 @@ def test_the_sources_own_times_come_before_those_of_a_sibling(
     )
     assert bool((beside["target_time_s"] > 1.1 * alone["target_time_s"]).all()) == by_sibling
     assert by_sibling or beside.equals(alone)
+
+
+def test_measured_products_tell_the_rate_of_those_without_shapes() -> None:
+    """Of the target, and of the source, whose measurements are read where such products ran."""
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-2, "precision": "fp32"}), Workload(name="toy")).work
+    device, source = make_device(), make_device(name="source")
+    slow = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 8192)))
+
+    def time_s(rows: pd.DataFrame, of_source: pd.DataFrame | None = None) -> float:
+        own = () if of_source is None else (MeasuredDevice(source, of_source),)
+        run = SourceRun(source, siblings=lambda: own)
+        return float(
+            predict(work, run, TargetDevice(device, rows), RunPlan("toy", draws=0)).ops["target_time_s"].item()
+        )
+
+    assert time_s(table()) == pytest.approx(1e-2)
+    assert time_s(slow) == pytest.approx(2e-2, rel=0.2)
+    assert time_s(table(), slow) == pytest.approx(0.5e-2, rel=0.2)
