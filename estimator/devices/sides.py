@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -32,8 +32,8 @@ class Side:
     device: DeviceSpec
     measurements: pd.DataFrame = field(repr=False)
     notes: tuple[Note, ...] = ()
-    #: measured devices of its architecture, read where they are asked for; none where a table was given. Of a source it
-    #: is the source itself, whose measurements few predictions need
+    #: measured devices of its architecture, a source itself among them, read where they are asked for; none where a
+    #: table was given
     siblings: Callable[[], Sequence[MeasuredDevice]] = tuple
 
 
@@ -78,14 +78,16 @@ def siblings_of(device: DeviceSpec, *, alone: bool = False) -> Callable[[], Sequ
     """What reads the measured devices of a device's architecture; ``alone``: as in ``read_measurements``."""
 
     def read() -> list[MeasuredDevice]:
-        siblings = []
-        for other in measured_siblings(device):
-            with suppress(EstimatorError):  # reported where that device is the target
-                rows = read_measurements(other, alone=alone)[0]
-                siblings.append(MeasuredDevice(with_measured(other, rows), rows))
-        return siblings
+        return [each for other in measured_siblings(device) for each in _measured(other, alone=alone)]
 
     return read
+
+
+def _measured(device: DeviceSpec, *, named: str | None = None, alone: bool = False) -> Iterator[MeasuredDevice]:
+    """Yield a device with its measurements, unless these cannot be read: where it is the target, that is reported."""
+    with suppress(EstimatorError):
+        rows, _ = read_measurements(device, named=named, alone=alone)
+        yield MeasuredDevice(with_measured(device, rows), rows)
 
 
 def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequence[DeviceSpec]) -> Side | None:
@@ -101,16 +103,15 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     # where nothing tells the limit of a source like the target, it ran within that of the target's machine
     device = with_limit(device, target.device.power_limit if device.name == target.device.name else None)
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
+
+    def itself_and_siblings() -> list[MeasuredDevice]:
+        return [*_measured(device, named=plan.source), *siblings_of(device)()]
+
     if target.measurements.empty:
-        return Side(device, target.measurements.iloc[:0], notes, lambda: _with_own(device, plan.source))
+        return Side(device, target.measurements.iloc[:0], notes, itself_and_siblings)
     rows, left_out = read_measurements(device, named=plan.source)
-    return Side(with_measured(device, rows), rows, (*notes, *with_code("measurements-left-out", left_out)))
-
-
-def _with_own(device: DeviceSpec, named: str | None) -> list[MeasuredDevice]:
-    """A device with its measurements."""
-    rows, _ = read_measurements(device, named=named)
-    return [MeasuredDevice(with_measured(device, rows), rows)]
+    notes = (*notes, *with_code("measurements-left-out", left_out))
+    return Side(with_measured(device, rows), rows, notes, itself_and_siblings)
 
 
 def unknown_source(

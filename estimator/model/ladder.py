@@ -35,6 +35,7 @@ from estimator.model.measured_rows import (
 from estimator.model.measured_times import measured_times, with_usual_spread
 from estimator.model.plausibility import is_believed
 from estimator.model.proportional import (
+    Rates,
     binding_rate,
     is_host_work,
     rates_of,
@@ -62,7 +63,7 @@ class SourceRun:
     step_spread: float = 0.0  # as in Profile
     # low end, mid and high end of what ranks compute, target / source; None: by the modelled ops of WORK
     wait_ratio: Floats | None = None
-    siblings: Siblings = tuple  # the measured device itself, for what needs its products where none are common
+    siblings: Siblings = tuple  # measured devices of its architecture, itself among them
     # WORK as the target runs it at the profile's batch and for one training, where it is asked for others
     as_large: pd.DataFrame | None = field(default=None, repr=False)
 
@@ -212,28 +213,30 @@ def _ratio_of_times(
     by_class[:, first] = ratios_by_class(of_step, source_s, time_s[first], binding[first])
     ratio = np.full((3, len(work)), np.nan)
     if source.device:
-        products, unmeasured = reference_products(work[lack_shapes]), target.measurements.iloc[:0]
-        of_source = unmeasured if source.measurements is None else source.measurements
-        on_source = _rate_of_products(products, source.device, of_source, source.siblings)
-        on_target = _rate_of_products(products, target.device, target.measurements, target.siblings)
-        rates = rates_of(source.device, profiled, on_source), rates_of(target.device, work.iloc[first], on_target)
+        own = target.measurements.iloc[:0] if source.measurements is None else source.measurements
+        on_source = _rates(profiled, lack_shapes[first], source.device, own, source.siblings)
+        on_target = _rates(work.iloc[first], lack_shapes[first], target.device, target.measurements, target.siblings)
         starts = start_share(profiled, source.device, target.device)
         by_messages = _ratio_of_messages(work.iloc[first], profiled, source.device, target.device)
-        ratio[:, first] = np.where(np.isnan(by_messages), ratio_by_rates(binding[first], *rates, starts), by_messages)
-    by_rates = ~np.isnan(ratio[1])
-    by_binding = by_rates | (by_class != np.reshape(of_step, (3, 1))).any(axis=0)
+        by_rates = ratio_by_rates(binding[first], on_source, on_target, starts)
+        ratio[:, first] = np.where(np.isnan(by_messages), by_rates, by_messages)
+    is_by_rates = ~np.isnan(ratio[1])
+    by_binding = is_by_rates | (by_class != np.reshape(of_step, (3, 1))).any(axis=0)
     streams = np.where(by_binding, "proportional." + binding, "proportional.step")
-    return np.where(by_rates, ratio, by_class), streams
+    return np.where(is_by_rates, ratio, by_class), streams
 
 
-def _rate_of_products(
-    products: pd.DataFrame, device: DeviceSpec, measurements: pd.DataFrame, siblings: Siblings
-) -> pd.Series:
-    """The rate of products on a device by precision [FLOP/s], where measured ones correct their model."""
+def _rates(
+    work: pd.DataFrame, lack_shapes: Flags, device: DeviceSpec, measurements: pd.DataFrame, siblings: Siblings
+) -> Rates:
+    """The rates of a device for each op; of products by measured ones, where these correct the model of any that lack
+    shapes.
+    """
+    products = reference_products(work[lack_shapes])
     ops = DeviceOps(products, device, {"warm": _table_for_ops(measurements, products, "warm")}, siblings)
     estimate, flop = estimate_kernels(ops), products["flop"].to_numpy(dtype=float)
     rates = np.where(estimate.method == "roofline", np.nan, flop / estimate.time_s)
-    return pd.Series(rates, index=products["precision"])
+    return rates_of(device, work, pd.Series(rates, index=products["precision"]))
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:

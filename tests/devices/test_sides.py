@@ -200,6 +200,21 @@ def test_a_target_has_the_measured_devices_of_its_architecture(family: Path) -> 
     assert len(load_target(RunPlan("second")).siblings()[0].measurements) == 1
 
 
+@pytest.mark.parametrize(("name", "measured"), [("first", ["first"]), ("second", ["second", "first"])])
+def test_a_source_is_one_of_its_siblings(name: str, measured: list[str], family: Path, p1b3: Profile) -> None:
+    for target in ("second", "third"):  # without and with measurements
+        source = source_of(p1b3, RunPlan(target, source=name))
+        assert source is not None
+        assert [each.device.name for each in source.siblings()] == measured
+
+
+def test_a_broken_table_of_a_source_stops_no_prediction_that_can_do_without(family: Path, p1b3: Profile) -> None:
+    (family / "measurements" / "first.torch.csv").write_text(PRODUCTS.replace("0.01", "never"))
+    source = source_of(p1b3, RunPlan("second", source="first"))
+    assert source is not None
+    assert source.siblings() == []
+
+
 def test_measurements_that_a_user_gives_leave_no_place_to_siblings(family: Path, tmp_path: Path) -> None:
     table = tmp_path / "mine.csv"
     table.write_text(ROWS.format(kernel="launch", time=5e-6))

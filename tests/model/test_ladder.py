@@ -245,19 +245,24 @@ def test_the_sources_own_times_come_before_those_of_a_sibling(
     assert by_sibling or beside.equals(alone)
 
 
-def test_measured_products_tell_the_rate_of_those_without_shapes() -> None:
-    """Of the target, and of the source, whose measurements are read where such products ran."""
+def without_shapes_s(
+    rows: pd.DataFrame, of_source: pd.DataFrame | None = None, of_sibling: pd.DataFrame | None = None
+) -> float:
+    """Time of a product without shapes that took 10 ms, by measured products of target, source and sibling [s]."""
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-2, "precision": "fp32"}), Workload(name="toy")).work
-    device, source = make_device(), make_device(name="source")
+    family = {"vendor": "toy", "architecture": "toy"}
+    source, sibling = make_device(name="source", **family), make_device(name="sibling", **family)
+    of_both = [MeasuredDevice(sibling, of_sibling)] if of_sibling is not None else []
+    itself = [MeasuredDevice(source, of_source)] if of_source is not None else []
+    target = TargetDevice(make_device(**family), rows, lambda: of_both)
+    run = SourceRun(source, siblings=lambda: [*itself, *of_both])
+    return float(predict(work, run, target, RunPlan("toy", draws=0)).ops["target_time_s"].item())
+
+
+def test_measured_products_tell_the_rate_of_those_without_shapes() -> None:
     slow = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 8192)))
-
-    def time_s(rows: pd.DataFrame, of_source: pd.DataFrame | None = None) -> float:
-        own = () if of_source is None else (MeasuredDevice(source, of_source),)
-        run = SourceRun(source, siblings=lambda: own)
-        return float(
-            predict(work, run, TargetDevice(device, rows), RunPlan("toy", draws=0)).ops["target_time_s"].item()
-        )
-
-    assert time_s(table()) == pytest.approx(1e-2)
-    assert time_s(slow) == pytest.approx(2e-2, rel=0.2)
-    assert time_s(table(), slow) == pytest.approx(0.5e-2, rel=0.2)
+    assert without_shapes_s(table()) == pytest.approx(1e-2)
+    assert without_shapes_s(slow) == pytest.approx(2e-2, rel=0.2)
+    assert without_shapes_s(table(), slow) == pytest.approx(0.5e-2, rel=0.2)
+    assert without_shapes_s(slow, slow) == pytest.approx(1e-2)
+    assert without_shapes_s(table(), of_sibling=slow) == pytest.approx(1e-2), "it corrects both"
