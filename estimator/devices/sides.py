@@ -83,10 +83,10 @@ def siblings_of(device: DeviceSpec, *, alone: bool = False) -> Callable[[], Sequ
     return read
 
 
-def _measured(device: DeviceSpec, *, named: str | None = None, alone: bool = False) -> Iterator[MeasuredDevice]:
+def _measured(device: DeviceSpec, *, alone: bool = False) -> Iterator[MeasuredDevice]:
     """Yield a device with its measurements, unless these cannot be read: where it is the target, that is reported."""
     with suppress(EstimatorError):
-        rows, _ = read_measurements(device, named=named, alone=alone)
+        rows, _ = read_measurements(device, alone=alone)
         yield MeasuredDevice(with_measured(device, rows), rows)
 
 
@@ -105,7 +105,8 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
 
     def itself_and_siblings() -> list[MeasuredDevice]:
-        return [*_measured(device, named=plan.source), *siblings_of(device)()]
+        rows, _ = read_measurements(device, named=plan.source)
+        return [MeasuredDevice(with_measured(device, rows), rows), *siblings_of(device)()]
 
     if target.measurements.empty:
         return Side(device, target.measurements.iloc[:0], notes, itself_and_siblings)

@@ -37,13 +37,13 @@ from estimator.model.plausibility import is_believed
 from estimator.model.proportional import (
     Rates,
     binding_rate,
+    fixed_share,
     is_host_work,
     rates_of,
     ratio_by_rates,
     ratio_of_step,
     ratios_by_class,
     reference_products,
-    start_share,
 )
 from estimator.model.recorded_messages import are_messages, unsized_times, waits
 from estimator.model.resemblance import Siblings
@@ -125,8 +125,8 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     is_modelled, is_proportional, is_unchanged = (rung == name for name in ("modelled", "proportional", "unchanged"))
     time_s = np.where(is_modelled, modelled_times(step.kernels, target.device), measured_interval[1])
     as_large_s = _times_of_profile(time_s, source, target, cache) if is_proportional.any() else time_s
-    lack_shapes = is_proportional & work["op_class"].isin(MATRIX).to_numpy(dtype=bool)
-    proportional_s, stream = _proportional_times(work, source, target, as_large_s, lack_shapes)
+    unsized = is_proportional & work["op_class"].isin(MATRIX).to_numpy(dtype=bool)
+    proportional_s, stream = _proportional_times(work, source, target, as_large_s, unsized)
     grown_s = numbers(work, "growth") * profiled_s
     is_own_time = is_proportional | is_unchanged | target.same_setting
     return OpTimes(
@@ -142,13 +142,13 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
 
 
 def _proportional_times(
-    work: pd.DataFrame, source: SourceRun, target: TargetDevice, as_large_s: Floats, lack_shapes: Flags
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, as_large_s: Floats, unsized: Flags
 ) -> tuple[Floats, Names]:
     """Low end, mid and high end (3 × ops) of source time × ratio of target to source [s], and their streams.
 
-    ``as_large_s``, ``lack_shapes``: as :func:`_ratio_of_times` takes them.
+    ``as_large_s``, ``unsized``: as :func:`_ratio_of_times` takes them.
     """
-    ratio, stream = _ratio_of_times(work, source, target, as_large_s, lack_shapes)
+    ratio, stream = _ratio_of_times(work, source, target, as_large_s, unsized)
     launches_s = calls_of(work) * launch_latency(target.device, shipped())
     return _with_more_work(ratio * work["time_s"].to_numpy(dtype=float), launches_s, numbers(work, "growth")), stream
 
@@ -199,12 +199,12 @@ def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Flo
 
 
 def _ratio_of_times(
-    work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats, lack_shapes: Flags
+    work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats, unsized: Flags
 ) -> tuple[Floats, Names]:
     """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
 
     Ops that one rate binds are wrong together, so they share a stream. ``time_s``: times of the profile's ops on the
-    target [s]; NaN where not modelled. ``lack_shapes``: products without shapes. All are for the same work.
+    target [s]; NaN where not modelled. ``unsized``: products without usable shapes. All are for the same work.
     """
     profiled, binding = _profiled_work(work, source), binding_rate(work["op_class"])
     first, of_step = slice(len(profiled)), _ratio_of_step(work, source, time_s)
@@ -213,30 +213,40 @@ def _ratio_of_times(
     by_class[:, first] = ratios_by_class(of_step, source_s, time_s[first], binding[first])
     ratio = np.full((3, len(work)), np.nan)
     if source.device:
-        own = target.measurements.iloc[:0] if source.measurements is None else source.measurements
-        on_source = _rates(profiled, lack_shapes[first], source.device, own, source.siblings)
-        on_target = _rates(work.iloc[first], lack_shapes[first], target.device, target.measurements, target.siblings)
-        starts = start_share(profiled, source.device, target.device)
-        by_messages = _ratio_of_messages(work.iloc[first], profiled, source.device, target.device)
-        by_rates = ratio_by_rates(binding[first], on_source, on_target, starts)
-        ratio[:, first] = np.where(np.isnan(by_messages), by_rates, by_messages)
-    is_by_rates = ~np.isnan(ratio[1])
-    by_binding = is_by_rates | (by_class != np.reshape(of_step, (3, 1))).any(axis=0)
+        ratio[:, first] = _ratio_by_rates(work.iloc[first], source, source.device, target, unsized[first])
+    by_rates = ~np.isnan(ratio[1])
+    by_binding = by_rates | (by_class != np.reshape(of_step, (3, 1))).any(axis=0)
     streams = np.where(by_binding, "proportional." + binding, "proportional.step")
-    return np.where(is_by_rates, ratio, by_class), streams
+    return np.where(by_rates, ratio, by_class), streams
 
 
-def _rates(
-    work: pd.DataFrame, lack_shapes: Flags, device: DeviceSpec, measurements: pd.DataFrame, siblings: Siblings
-) -> Rates:
-    """The rates of a device for each op; of products by measured ones, where these correct the model of any that lack
-    shapes.
+def _ratio_by_rates(
+    work: pd.DataFrame, source: SourceRun, source_device: DeviceSpec, target: TargetDevice, unsized: Flags
+) -> Floats:
+    """Low end, mid and high end (3 × ops) of target time / source time by the devices' rates and links; else NaN.
+
+    ``work``: the ops of the profile, as on the target. ``unsized``: as :func:`_ratio_of_times` takes it.
     """
-    products = reference_products(work[lack_shapes])
-    ops = DeviceOps(products, device, {"warm": _table_for_ops(measurements, products, "warm")}, siblings)
-    estimate, flop = estimate_kernels(ops), products["flop"].to_numpy(dtype=float)
-    rates = np.where(estimate.method == "roofline", np.nan, flop / estimate.time_s)
-    return rates_of(device, work, pd.Series(rates, index=products["precision"]))
+    profiled, device = _profiled_work(work, source), target.device
+    of_source = target.measurements.iloc[:0] if source.measurements is None else source.measurements
+    is_other_device = source_device.name != device.name  # one device is as far off its peaks in all formats
+    corrected = unsized & is_other_device
+    on_source = _rates(profiled, corrected, MeasuredDevice(source_device, of_source), source.siblings)
+    on_target = _rates(work, corrected, MeasuredDevice(device, target.measurements), target.siblings)
+    fixed = fixed_share(profiled, source_device, device)
+    by_rates = ratio_by_rates(binding_rate(work["op_class"]), on_source, on_target, fixed)
+    by_messages = _ratio_of_messages(work, profiled, source_device, device)
+    return np.where(np.isnan(by_messages), by_rates, by_messages)
+
+
+def _rates(work: pd.DataFrame, unsized: Flags, measured: MeasuredDevice, siblings: Siblings) -> Rates:
+    """The rates of a device for each op. Measured products correct that of products without usable shapes."""
+    products = reference_products(work[unsized])
+    table = _table_for_ops(measured.measurements, products, "warm")
+    siblings = _siblings_for_ops(siblings, products, "warm")
+    estimate = estimate_kernels(DeviceOps(products, measured.device, {"warm": table}, siblings))
+    rates = products["flop"].to_numpy(dtype=float) / estimate.time_s
+    return rates_of(measured.device, work, pd.Series(rates, index=products["precision"]))
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:
@@ -286,11 +296,11 @@ def _estimate_step(
         tables, profiled = dict.fromkeys(CACHES, table), _profiled_work(work, source)
         # where the source is a sibling, its own times in the step tell more of kernels in the same format
         known = profiled["precision"].dropna() if source.device.family == target.device.family else ()
-        siblings = _siblings_for_ops(target, work, cache, known)
+        siblings = _siblings_for_ops(target.siblings, work, cache, known)
         on_source = DeviceOps(profiled, source.device, tables)
         on_target = DeviceOps(work, target.device, tables, siblings)
         return estimate_in_step(on_source, on_target, by_models=True), table
-    siblings = _siblings_for_ops(target, work, cache)
+    siblings = _siblings_for_ops(target.siblings, work, cache)
     kernels = estimate_kernels(DeviceOps(work, target.device, {cache: table}, siblings), cache)
     return StepEstimate(kernels, np.ones(len(work)), np.zeros(len(work), dtype=bool)), table
 
@@ -301,11 +311,11 @@ def _table_for_ops(measurements: pd.DataFrame, work: pd.DataFrame, cache: str) -
     return one_row_per_shape(applicable_rows(rows, cache))
 
 
-def _siblings_for_ops(target: TargetDevice, work: pd.DataFrame, cache: str, known: Iterable[str] = ()) -> Siblings:
-    """The target's siblings with their rows for the ops of WORK, one per shape; none in the ``known`` formats."""
+def _siblings_for_ops(siblings: Siblings, work: pd.DataFrame, cache: str, known: Iterable[str] = ()) -> Siblings:
+    """A device's siblings with their rows for the ops of WORK, one per shape; none in the ``known`` formats."""
 
     def read() -> list[MeasuredDevice]:
-        tables = [(each, each.measurements[~each.measurements["precision"].isin(known)]) for each in target.siblings()]
+        tables = [(each, each.measurements[~each.measurements["precision"].isin(known)]) for each in siblings()]
         return [replace(each, measurements=_table_for_ops(rows, work, cache)) for each, rows in tables]
 
     return read

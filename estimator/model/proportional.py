@@ -30,7 +30,7 @@ from estimator.model.kernels.kernel_model import calls_of
 
 UNKNOWN = "unknown"
 WIDENING = 2.0  # factor by which an interval reaches beyond the ratios
-START_S = 3e-6  # of a kernel on any GPU; nearest to kernels of 1 to 20 us that public tables time on two devices
+START_S = 3e-6  # of a kernel on any GPU; has the least error for kernels of 1 to 20 us that public tables time on two
 REFERENCE = 4096  # m, n and k of the product whose rate stands for all products of a device
 LEAST_MODELLED = 0.1  # share of a step's time whose modelled times tell of the rest
 LEAST_SHARE = 0.05  # low end over the mid, where only the step's other ops tell a ratio
@@ -85,7 +85,7 @@ def rates_of(device: DeviceSpec, work: pd.DataFrame, products: pd.Series) -> Rat
     hardware, coefficients = hardware_of(device, path_class(work["op_class"]), work["precision"]), shipped()
     with np.errstate(invalid="ignore"):
         peak = coefficients.gemm.sustained.peak(hardware)
-    of_products = work["precision"].map(products).where(~work["op_class"].isin(STREAMING)).to_numpy(dtype=float)
+    of_products = work["precision"].map(products).where(work["op_class"].isin(MATRIX)).to_numpy(dtype=float)
     return Rates(
         compute=_where_known(of_products, np.where(np.isfinite(peak), peak, np.nan)),
         memory=hardware.attained_bandwidth(coefficients.memory_bound.streaming),
@@ -104,22 +104,22 @@ def has_rates(device: DeviceSpec) -> bool:
     return device.memory_bandwidth is not None or any(peak.matrix for peak in device.peak.values())
 
 
-def start_share(work: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:
-    """The share of each op's time on the source in which its kernels start and end; 0 from or to another than a GPU."""
+def fixed_share(work: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:
+    """The share of each op's time on the source in which its kernels start and end; 0 unless both devices are GPUs."""
     if not (source.is_gpu and target.is_gpu):
         return np.zeros(len(work))
     starts_s = START_S * calls_of(work)
     return np.minimum(1.0, physics.ratio(starts_s, numbers(work, "time_s"), 0.0))
 
 
-def ratio_by_rates(binding: Names, source: Rates, target: Rates, starts: Floats) -> Floats:
+def ratio_by_rates(binding: Names, source: Rates, target: Rates, fixed: Floats) -> Floats:
     """Low end, mid and high end (3 × ops) of target time / source time by the devices' rates; NaN where unknown.
 
     Args:
         binding: what binds each op, of :func:`binding_rate`.
         source: the rates of the source.
         target: the rates of the target.
-        starts: of :func:`start_share`.
+        fixed: of :func:`fixed_share`.
     """
     compute, memory = source.compute / target.compute, source.memory / target.memory
     compute, memory = _where_known(compute, memory), _where_known(memory, compute)
@@ -131,7 +131,7 @@ def ratio_by_rates(binding: Names, source: Rates, target: Rates, starts: Floats)
     widening = WIDENING * (1.0 + source.uncertainty) * (1.0 + target.uncertainty)
     of_rates = np.array([ends.min(axis=0) / widening, mid, ends.max(axis=0) * widening])
     of_starts = np.array([[1.0 / WIDENING], [1.0], [WIDENING]])
-    return np.asarray(starts * of_starts + (1.0 - starts) * of_rates)
+    return np.asarray(fixed * of_starts + (1.0 - fixed) * of_rates)
 
 
 def _where_known(values: Floats, others: Floats) -> Floats:

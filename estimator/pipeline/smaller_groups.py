@@ -21,7 +21,7 @@ from estimator.work.parallel import exchange, messages_as_work
 
 MUCH_EXPOSED = 0.1  # of a step: less is not worth another split
 SHORTER = 0.95  # of a step: another split is named that takes at most so much
-NODES = (1, 8, 64)  # whose devices share the states in the groups tried, or the most of them that divide all copies
+NODES = (1, 8, 64)  # that a tried group fills at most: it has the largest divisor of the copies that fits
 
 
 def smaller_group_note(each_alone: EachAlone, group: Group, split: Split) -> Iterator[Note]:
@@ -34,7 +34,7 @@ def smaller_group_note(each_alone: EachAlone, group: Group, split: Split) -> Ite
     if not split.divides_update or split.experts > 1 or split.context > 1 or group.copies <= 2:
         return
     known = each_alone.of(split, group.at_once)  # predicted already, while nominal steps cost a prediction
-    sizes = [size for size in _sizes(known, group, split) if size < split.sharing(group.copies)]
+    sizes = _sizes(known, group, split)
     if not sizes or not _is_mostly_latency(known.predicted, group, split):
         return
     alone = each_alone.nominal.of(split, group.at_once)
@@ -57,12 +57,16 @@ def _note(group: Group, split: Split, size: int, asked_s: float, shorter_s: floa
 
 
 def _sizes(alone: Alone, group: Group, split: Split) -> list[int]:
-    """Copies that some nodes hold at most, which divide all copies and have room for their larger share of states."""
+    """Fewer copies than share the states now, each time the most that some nodes hold and that divide all copies.
+
+    They have room for their larger share of the states.
+    """
     of_node = joined_devices(alone.predicted, group)
     held = (of_node * nodes // group.model_devices for nodes in NODES)
     dividing = divisors(group.copies)
-    sizes = {max((size for size in dividing if size <= most), default=1) for most in held} - {1}
-    return [size for size in sorted(sizes) if alone.has_room(replace(split, shard=size), group)]
+    sizes = {max((size for size in dividing if size <= most), default=1) for most in held}
+    fewer = [size for size in sorted(sizes) if 1 < size < split.sharing(group.copies)]
+    return [size for size in fewer if alone.has_room(replace(split, shard=size), group)]
 
 
 def _step_s(alone: Alone, group: Group, split: Split) -> tuple[float, float]:

@@ -29,11 +29,12 @@ def with_formats(work: pd.DataFrame, assumed: pd.Series) -> pd.DataFrame:
 
 
 def assumed_formats(work: pd.DataFrame, workload: Workload) -> pd.Series:
-    """The format of each op whose own nothing states: the workload file's, as products store it for all other ops.
+    """The format of each op whose own nothing states.
 
-    Where that states none either, products take the one that others of their class have for most of their time. In a
-    class that states none it is the one in which most of all products leave their results: a framework chooses TF32 and
-    fp8 by class.
+    Products take the workload file's, and all other ops that in which such products leave their results.
+    Where the file states none either, products take the one that others of their class have for most of their time. In
+    a class that states none it is the one in which most of all products leave their results: a framework chooses TF32
+    and fp8 by class.
     """
     products = work[work["op_class"].isin(MATRIX)]
     assumed = pd.Series(stored_format(workload.precision), index=work.index, dtype="string[python]")

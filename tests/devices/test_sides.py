@@ -208,11 +208,12 @@ def test_a_source_is_one_of_its_siblings(name: str, measured: list[str], family:
         assert [each.device.name for each in source.siblings()] == measured
 
 
-def test_a_broken_table_of_a_source_stops_no_prediction_that_can_do_without(family: Path, p1b3: Profile) -> None:
+def test_a_broken_table_of_a_source_is_refused_where_it_is_needed(family: Path, p1b3: Profile) -> None:
     (family / "measurements" / "first.torch.csv").write_text(PRODUCTS.replace("0.01", "never"))
     source = source_of(p1b3, RunPlan("second", source="first"))
     assert source is not None
-    assert source.siblings() == []
+    with pytest.raises(EstimatorError, match="never"):
+        source.siblings()
 
 
 def test_measurements_that_a_user_gives_leave_no_place_to_siblings(family: Path, tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def test_ops_without_shapes_go_by_the_rate_that_binds_them() -> None:
     """The target has twice the source's bandwidth and eight times its peak."""
     ops = ladder_ops(memory_bandwidth="250 GB/s", peak={"fp32": "1.25 TFLOP/s"})
     product, mystery, stream = (ops["target_time_s"] / ops["time_s"])[1:4]
-    assert [product, mystery, stream] == pytest.approx([1 / 8, 1 / 4, 1 / 2])
+    assert product == pytest.approx(1 / 8, rel=0.03)  # as a large product by its model, whose traffic counts
+    assert [mystery, stream] == pytest.approx([1 / 4, 1 / 2])
     assert ops["bound"][1:4].isna().all()
     unknown = ops.iloc[2]
     assert unknown["low_s"] < unknown["time_s"] / 8 * 1.1
@@ -113,10 +114,10 @@ def test_what_more_trainings_add_to_ops_without_shapes_counts_once() -> None:
 
 def test_an_op_faster_than_its_source_could_be_is_not_modelled_by_its_shapes() -> None:
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-5, **NEAR}), Workload(name="toy")).work
-    for rows, time_s in ((table(), 1e-5), (table(ROW), 1.1e-5)):  # a measured product corrects the target's rate
+    for rows in (table(), table(ROW)):
         found = predict_on(work, make_device(), rows, source=make_device(name="source"))
         assert found.ops["method"].tolist() == ["proportional"]
-        assert found.ops["target_time_s"].item() == pytest.approx(time_s, rel=0.01)
+        assert found.ops["target_time_s"].item() == pytest.approx(1e-5, rel=0.01)
         (note,) = (note for note in found.warnings if note.code == "work-unbelievable")
         assert (note.subject, note.share, note.kind) == ("op0", 1.0, "warning")
     unknown = predict_on(work, make_device(), table())
@@ -262,7 +263,17 @@ def without_shapes_s(
 def test_measured_products_tell_the_rate_of_those_without_shapes() -> None:
     slow = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 8192)))
     assert without_shapes_s(table()) == pytest.approx(1e-2)
-    assert without_shapes_s(slow) == pytest.approx(2e-2, rel=0.2)
-    assert without_shapes_s(table(), slow) == pytest.approx(0.5e-2, rel=0.2)
+    assert 1.5e-2 < without_shapes_s(slow) < 2e-2  # at half the peak; the model of the other device is below it, too
+    assert without_shapes_s(table(), slow) == pytest.approx(1e-4 / without_shapes_s(slow))
     assert without_shapes_s(slow, slow) == pytest.approx(1e-2)
     assert without_shapes_s(table(), of_sibling=slow) == pytest.approx(1e-2), "it corrects both"
+
+
+def test_one_device_is_as_far_off_its_peaks_in_all_formats() -> None:
+    """Its measured products tell nothing of the ratio of two formats, of which one alone was measured."""
+    work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-2, "precision": "fp32"}), Workload(name="toy")).work
+    device = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
+    rows = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 8192)))
+    narrow = work.assign(precision="bf16")
+    found = predict_on(narrow, device, rows, source=device, profiled=work).ops["target_time_s"].item()
+    assert found == predict_on(narrow, device, table(), source=device, profiled=work).ops["target_time_s"].item()

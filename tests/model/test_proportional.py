@@ -17,6 +17,7 @@ from estimator.model.proportional import (
     WIDENING,
     Rates,
     binding_rate,
+    fixed_share,
     has_rates,
     is_host_work,
     rates_of,
@@ -24,7 +25,6 @@ from estimator.model.proportional import (
     ratio_of_step,
     ratios_by_class,
     reference_products,
-    start_share,
 )
 from estimator.validation.data import read_truth
 from estimator.work import count_work
@@ -75,9 +75,9 @@ def test_kernels_start_within_their_own_time_and_on_gpus_alone() -> None:
     )
     work = count_work(make_ops(*rows, {"op_type": "Relu", "time_s": 0.0}), Workload(name="toy")).work
     gpu, processor = load_device("v100"), load_device("xeon-platinum-8280")
-    assert start_share(work, gpu, gpu).tolist() == pytest.approx([0.1, 0.5, 1.0, 0.0])
-    assert not start_share(work, processor, gpu).any()
-    assert not start_share(work, gpu, processor).any()
+    assert fixed_share(work, gpu, gpu).tolist() == pytest.approx([0.1, 0.5, 1.0, 0.0])
+    assert not fixed_share(work, processor, gpu).any()
+    assert not fixed_share(work, gpu, processor).any()
 
 
 def test_the_reference_products_are_one_in_each_precision() -> None:
@@ -120,7 +120,7 @@ def held_of_pair(source: str, target: str, tables: Mapping[str, pd.DataFrame]) -
     both = both[both["data_set"].isin(KERNELS_ALONE) | (both["time_s"] > LONG_S)].assign(calls=1.0)
     devices, binding = [load_device(name) for name in (source, target)], binding_rate(both["op_class"])
     on_source, on_target = (rates_of(device, both, NO_PRODUCTS) for device in devices)
-    low, mid, high = ratio_by_rates(binding, on_source, on_target, start_share(both, *devices))
+    low, mid, high = ratio_by_rates(binding, on_source, on_target, fixed_share(both, *devices))
     by_rates = ratio_by_rates(binding, on_source, on_target, np.zeros(len(both)))[1]
     ratio = (both["target_s"] / both["time_s"]).to_numpy(dtype=float)
     errors = {"error": abs(np.log(ratio / mid)), "error_by_rates": abs(np.log(ratio / by_rates))}

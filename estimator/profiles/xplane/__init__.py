@@ -21,7 +21,7 @@ from estimator.profiles.events import Tally, crossing_warnings
 from estimator.profiles.frameworks import JAX, with_framework
 from estimator.profiles.steps import NOTHING_IN_STEPS
 from estimator.profiles.xplane import devices, ops, space
-from estimator.profiles.xplane.planes import SPACE_PLANE, read_planes
+from estimator.profiles.xplane.planes import read_planes
 from estimator.profiles.xplane.reading import Part, Reading
 from estimator.profiles.xplane.step_timeline import device_timeline
 
@@ -44,7 +44,12 @@ def recognises(head: bytes) -> bool:
         name = wire.text(head, value)
     except EstimatorError:
         return False
-    return tag == SPACE_PLANE << 3 | wire.BYTES and number == space.PLANE_NAME and len(name) > 1 and name.isprintable()
+    return (
+        tag == space.SPACE_PLANE << 3 | wire.BYTES
+        and number == space.PLANE_NAME
+        and len(name) > 1
+        and name.isprintable()
+    )
 
 
 def read(dumps: list[Dump], workload: Workload) -> Profile:

@@ -1,8 +1,4 @@
-"""The events of one plane of an XPlane dump → its ops, and what else they tell: steps, launches, waits.
-
-An event is a kernel with the op that launched it, ``name:Kernel`` of a TensorFlow executor, or an instruction of an XLA
-program in the dump.
-"""
+"""The events of one plane of an XPlane dump → its ops, and what else they tell: steps, launches, waits."""
 
 from __future__ import annotations
 
@@ -37,7 +33,7 @@ UNNUMBERED = -1  # the run of a program that TensorFlow called
 
 
 @dataclass(frozen=True)
-class Source:
+class LineSource:
     """The content of a dump, and how the events of its lines are read."""
 
     content: Content
@@ -47,7 +43,7 @@ class Source:
     op_lines: frozenset[int]  # the identities of the lines that hold ops
 
     @classmethod
-    def of(cls, content: Content, planes: list[Plane], ordered: bool) -> Source:
+    def of(cls, content: Content, planes: list[Plane], ordered: bool) -> LineSource:
         """How to read these planes."""
         lines = [line for plane in planes for line in plane.lines]
         base_ns = min((line.timestamp_ns for line in lines), default=0)
@@ -55,15 +51,10 @@ class Source:
         return cls(content, ordered, base_ns, chunk_bytes, frozenset(map(id, space.op_lines(planes))))
 
 
-def is_stream(plane: Plane, line: Line) -> bool:
-    """Whether a line is a GPU's stream, whose events do not nest."""
-    return plane.device and line.name != space.XLA_LINE
-
-
 class PlaneEvents:
     """Turns the events of one plane's lines into batches of kinds, and records the steps among them."""
 
-    def __init__(self, source: Source, plane: Plane, reading: Reading, part: Part) -> None:
+    def __init__(self, source: LineSource, plane: Plane, reading: Reading, part: Part) -> None:
         self.source, self.plane, self.reading, self.part = source, plane, reading, part
         correlated = (CORRELATION,) if reading.launched else ()
         stats = plane.ids((*IDENTITY, STEP, RUN, ORDINAL, *devices.COPY_STATS, *correlated))
@@ -136,7 +127,7 @@ class PlaneEvents:
 
     def _record_device(self, events: Events, number: Integers, line: Line) -> None:
         """Keep the ops of a GPU's stream."""
-        if is_stream(self.plane, line):
+        if space.is_stream(self.plane, line):
             columns = (number, events.start, events.duration, self._correlation(events))
             self.part.record.add(line.name, *(column[number != NO_OP] for column in columns))
 

@@ -14,12 +14,10 @@ from estimator.profiles.steps import NO_WINDOWS
 from estimator.profiles.wire import Content, Span
 from estimator.profiles.xplane import devices, space
 from estimator.profiles.xplane.lines import OutOfOrderError
-from estimator.profiles.xplane.plane_events import PlaneEvents, Source, is_stream
+from estimator.profiles.xplane.plane_events import LineSource, PlaneEvents
 from estimator.profiles.xplane.reading import Part, Reading
 from estimator.profiles.xplane.space import Plane
 from estimator.profiles.xplane.step_timeline import kernel_names
-
-SPACE_PLANE = 1  # the field of XSpace
 
 
 def read_planes(content: Content) -> Reading:
@@ -27,7 +25,7 @@ def read_planes(content: Content) -> Reading:
 
     A dump whose ops ran outside of its steps is read again as well: these are known only when all of it was read.
     """
-    spans = [wire.span(value) for number, value in wire.fields(content, 0, len(content)) if number == SPACE_PLANE]
+    spans = [wire.span(value) for number, value in wire.fields(content, 0, len(content)) if number == space.SPACE_PLANE]
     ordered = True
     try:
         reading = _read_in_order(content, spans, ordered)
@@ -52,12 +50,12 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool, counted: 
     planes = [space.read_plane(content, span, whole=not ordered) for span in spans]
     space.set_aside(planes)
     accelerators = [plane for plane in planes if plane.device]
-    source = Source.of(content, planes, ordered)
+    source = LineSource.of(content, planes, ordered)
     reading = Reading(programs=space.programs(content, planes), tool_version=space.tool_version(content, planes))
     with_streams = [
         plane
         for plane in accelerators
-        if any(id(line) in source.op_lines and is_stream(plane, line) for line in plane.lines)
+        if any(id(line) in source.op_lines and space.is_stream(plane, line) for line in plane.lines)
     ]
     reading.launched = kernel_names(content, with_streams)
     _read_part(source, [plane for plane in planes if not plane.device], reading, Part(counted=counted))
@@ -68,7 +66,7 @@ def _read_in_order(content: Content, spans: list[Span], ordered: bool, counted: 
     return reading
 
 
-def _read_part(source: Source, planes: list[Plane], reading: Reading, part: Part) -> None:
+def _read_part(source: LineSource, planes: list[Plane], reading: Reading, part: Part) -> None:
     """Read what ran on one accelerator, or on the host, into the reading."""
     reading.parts.append(part)
     nested: list[Iterator[Batch]] = []
@@ -76,12 +74,12 @@ def _read_part(source: Source, planes: list[Plane], reading: Reading, part: Part
     for plane in planes:
         events = PlaneEvents(source, plane, reading, part)
         for line in plane.lines if len(events.metadata) else []:
-            lanes = streams if is_stream(plane, line) else nested
+            lanes = streams if space.is_stream(plane, line) else nested
             lanes.append(events.batches(line))
     part.total = tally(nested, streams, part.waits)
 
 
-def _accelerator(source: Source, plane: Plane, reading: Reading) -> Part:
+def _accelerator(source: LineSource, plane: Plane, reading: Reading) -> Part:
     """The part of an accelerator before its ops are read; what the host marked and launched is known by then."""
     content = source.content
     part = Part(plane.name, devices.recorded_name(content, plane), devices.recorded_numbers(content, plane))

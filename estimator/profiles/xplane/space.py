@@ -1,4 +1,4 @@
-"""The messages of an XPlane dump: its planes, their lines, and the names that their events refer to."""
+"""The protobuf messages of an XPlane dump: its planes, their lines, and the names that their events refer to."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from estimator.profiles.wire import Content, Span, Value
 from estimator.profiles.xplane import hlo
 
 # field numbers of xplane.proto
+SPACE_PLANE = 1
 PLANE_ID, PLANE_NAME, PLANE_LINE, PLANE_EVENTS, PLANE_STAT_NAMES, PLANE_STATS = 1, 2, 3, 4, 5, 6
 ENTRY_KEY, ENTRY_VALUE = 1, 2  # of a map
 NAME, DISPLAY_NAME, METADATA_STATS = 2, 4, 5  # of XEventMetadata; an XStatMetadata's name is 2 as well
@@ -181,6 +182,11 @@ def _stat_bodies(content: Content, entry: Span) -> Iterator[bytes]:
             for inner, body in wire.fields(content, *wire.span(value)):
                 if inner == STAT_BYTES:
                     yield bytes(content[slice(*wire.span(body))])
+
+
+def is_stream(plane: Plane, line: Line) -> bool:
+    """Whether a line is a GPU's stream, whose events do not nest."""
+    return plane.device and line.name != XLA_LINE
 
 
 def op_lines(planes: Sequence[Plane]) -> list[Line]:
