@@ -24,6 +24,7 @@ def test_the_document_is_that_of_the_command_line(result: EstimateResult) -> Non
     assert result.document() == read("estimate", "p1b3", "--to", "h100", "--precision", "bf16")
 
 
+@pytest.mark.slow
 def test_every_keyword_reaches_the_plan(p1b3: Profile) -> None:
     options = {
         "precision": "fp16", "batch": 50, "mode": "training", "host": 0.5, "input": "none", "fusion": "elementwise",

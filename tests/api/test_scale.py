@@ -16,6 +16,7 @@ def result() -> ScaleResult:
     return scale("vgg16", system="dgx-a100", devices=[1, 8], batch=32)
 
 
+@pytest.mark.slow
 def test_the_document_is_that_of_the_command_line(result: ScaleResult) -> None:
     words = ("--system", "dgx-a100", "--devices", "1", "--devices", "8", "--batch", "32")
     assert result.document() == read("scale", "vgg16", *words)

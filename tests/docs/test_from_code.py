@@ -97,6 +97,7 @@ def test_every_kept_run_has_a_row_and_a_place_in_the_plot() -> None:
         assert plot().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_a_method_without_a_point_is_drawn_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accuracy, "best_simple", lambda rows: None)
     assert plots.errors().startswith("<?xml")

@@ -9,6 +9,7 @@ from estimator.model.calibration import KernelHyperparameters, OpFeatures, covar
 PRIOR = KernelHyperparameters(compute=0.2, memory=0.2, kind=0.1, shape=0.3, noise=0.03, scales=(2.0, 2.0))
 
 
+@pytest.mark.slow
 def test_spreads_that_residuals_show_are_fitted_and_others_are_the_priors() -> None:
     """Devices whose ops are all bound by compute tell nothing of memory."""
     rng, true = np.random.default_rng(0), PRIOR.model_copy(update={"shape": 0.6})

@@ -34,6 +34,7 @@ def test_one_card_without_graphics_memory_tells_nothing_of_it() -> None:
     assert of_memory == 0
 
 
+@pytest.mark.slow
 def test_intensities_and_exponent_are_found() -> None:
     fitted = power.fit_means(rows_of_cards("v100-pcie-32gb", "a40"))
     wanted, found = (rows_of_power.phase_intensities(c) for c in (SHIPPED, fitted))

@@ -52,6 +52,7 @@ def time(
     return convolution_times(conv_passes(rows, tensor), hardware, 0.95 * hardware.peak, library, coefficients)
 
 
+@pytest.mark.slow
 @given(COEFFICIENTS, DIRECTION, PRECISION, WINDOW, SIZE, CHANNELS, CHANNELS, st.booleans())
 def test_no_time_is_below_what_the_fastest_algorithm_allows(
     coefficients: ConvolutionCoefficients, direction: str, precision: str, window: tuple[int, int, int], size: int,

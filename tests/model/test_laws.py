@@ -278,6 +278,7 @@ def test_each_row_keeps_its_own_precision() -> None:
     assert crossed.prediction.samples[0, 1] == found.prediction.samples[0, 0]
 
 
+@pytest.mark.slow
 def test_the_same_device_in_another_precision_is_another_setting(p1b3: Profile) -> None:
     on_v100 = dataclasses.replace(p1b3, device="v100")
     assert set(estimate(on_v100, RunPlan("v100")).prediction.ops["method"]) == {"measured"}

@@ -45,6 +45,7 @@ def with_network(**network: object) -> DeviceSpec:
     return make_device(network={**NETWORK, **network}, link=FABRIC)
 
 
+@pytest.mark.slow
 @FEW
 @given(st.lists(st.floats(0.01, 3.0), min_size=2, max_size=2).map(sorted))
 def test_the_less_a_network_is_known_the_wider_the_interval(uncertainties: list[float]) -> None:

@@ -50,6 +50,7 @@ def test_what_it_took_longer_is_a_wait_that_goes_as_what_others_compute() -> Non
     )
 
 
+@pytest.mark.slow
 def test_waits_are_said_with_their_interval() -> None:
     prompt, late = (predict_on(work, FAST, make_measurements([]), source=SLOW) for work in (
         with_time(messages(1e6), SLOW), messages(1e6, time_s=1.0),
@@ -60,6 +61,7 @@ def test_waits_are_said_with_their_interval() -> None:
     assert note.share == 1.0
 
 
+@pytest.mark.slow
 def test_a_wait_widens_the_interval_of_its_message() -> None:
     prompt, late = (with_time(messages(1e8), SLOW, factor) for factor in (1.0, 3.0))
     ends = [predict_on(work, FAST, make_measurements([]), PLAN, source=SLOW).ops.iloc[0] for work in (prompt, late)]

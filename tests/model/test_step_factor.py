@@ -71,6 +71,7 @@ def test_an_op_is_as_cold_on_the_target_as_its_step_made_it_on_the_source(own: f
     assert found.to_numpy() == pytest.approx(wanted if own < 1e-3 else 1e-3 * added)
 
 
+@pytest.mark.slow
 def test_cold_times_of_one_device_alone_change_nothing() -> None:
     """What the source's step lacks of the cache is in its own time already."""
     cold = pd.concat([table(SLOW), table(SLOW).assign(time_s=5e-3, cache="cold")])
@@ -79,6 +80,7 @@ def test_cold_times_of_one_device_alone_change_nothing() -> None:
         assert predict_in_step(there, here, alone, SHAPE)["target_time_s"].item() == pytest.approx(6e-4)
 
 
+@pytest.mark.slow
 def test_a_cast_that_is_added_to_the_step_runs_cold() -> None:
     """The source does not tell of it: the weights that it reads were used a step ago."""
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 1024 * 512 * 6,

@@ -21,6 +21,7 @@ def group(devices: int) -> Group:
     return Group(devices, -(-devices // 6), 32, 32 * devices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", ["data", "data,micro=4", "data,micro=1"])
 def test_a_group_draws_about_what_its_device_does_at_the_batch_that_it_computes_at_once(written: str) -> None:
     profile, split, limit = read_profile("gpt2"), read_split(written), listed_limit(load_system("alps"))

@@ -26,6 +26,7 @@ def alone(batch: int, profile: Profile | None = None) -> float:
     return float(estimate(profile or read_profile("gpt2"), plan).step.total[0])
 
 
+@pytest.mark.slow
 def test_copies_of_a_model_exchange_nothing_in_it() -> None:
     found = forward("data")
     assert found.micro_s[0] == pytest.approx(alone(8))

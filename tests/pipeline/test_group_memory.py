@@ -80,6 +80,7 @@ def test_an_end_of_a_pipeline_has_its_blocks_and_a_whole_table(llama3: Profile) 
     assert sum(parts.values()) - parts["buckets"] == pytest.approx(17.3 * GB, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_logits_are_those_of_one_micro_batch_on_the_last_stage(llama3: Profile) -> None:
     """In fp32 and bf16 they are most of what a last stage holds beside its variables."""
     logits = 8192 * 128256 * (4 + 2)
@@ -102,6 +103,7 @@ def test_a_first_stage_keeps_what_its_own_blocks_do(llama3: Profile) -> None:
     assert tensors["l"].kept == pytest.approx(2 * TOKENS, rel=0.01)
 
 
+@pytest.mark.slow
 def test_activations_grow_with_micro_batches_until_each_stage_has_one(tmp_path: Path) -> None:
     (tmp_path / "layers.yaml").write_text(LLAMA3.replace("recompute: full", "loss: fused"))
     uses = [held(read_profile(tmp_path), "pipeline=16,micro=1", 16, batch) for batch in (4, 8, 12, 16, 64)]

@@ -24,6 +24,7 @@ def test_memory_grows_with_the_batch_and_not_with_inference() -> None:
     assert forward.total[0] < large.total[0]
 
 
+@pytest.mark.slow
 def test_refuses_another_batch_than_one_that_is_not_known() -> None:
     profile = read_profile("resnet50")
     unknown = dataclasses.replace(profile, workload=profile.workload.model_copy(update={"batch_size": None}))

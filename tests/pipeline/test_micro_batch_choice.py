@@ -102,6 +102,7 @@ def test_messages_from_stage_to_stage_count() -> None:
     assert chosen[0] < chosen[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stated", [None, 2])
 def test_a_choice_is_made_without_draws(stated: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A size that is stated and fits needs no step at all."""

@@ -225,6 +225,7 @@ def test_stages_compute_their_share() -> None:
     assert np.isclose(sum(part[0] for part in found.parts().values()), found.total[0])
 
 
+@pytest.mark.slow
 def test_stages_share_the_casts_of_all_weights() -> None:
     """256 micro-batches cast BERT's weights 256 times: on one device all of them, on each of four stages a quarter."""
     alone_s, staged_s = (

@@ -40,6 +40,7 @@ def test_a_step_never_takes_less_at_a_larger_batch() -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.slow
 def test_own_times_answer_for_the_profiled_batch_alone() -> None:
     """Elsewhere the source's run is no measurement."""
     profile = read_profile("p1b3")
@@ -207,6 +208,7 @@ def test_layers_take_longer_with_each_that_is_added() -> None:
     assert asked.step.total[0] == built.step.total[0]
 
 
+@pytest.mark.slow
 def test_products_measured_on_a_device_of_the_architecture_count(tmp_path: Path) -> None:
     plan = RunPlan("mi325x", precision="bf16", draws=5)
     followed = [

@@ -48,6 +48,7 @@ def test_opening_returns_the_first_nested_field() -> None:
     assert messages.opening(b"\x0a\xff\xff", (0x0A,)) is None
 
 
+@pytest.mark.slow
 def test_reading_profiles_loads_no_protobuf() -> None:
     code = "import sys, estimator.profiles; sys.exit(any(name.startswith('google.') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -39,6 +39,7 @@ def simple_shares(lanes: list[list[Event]]) -> np.ndarray:
     return np.divide(shared, whole, out=np.ones(KINDS), where=whole > 0)
 
 
+@pytest.mark.slow
 @given(st.lists(lane(), max_size=4), st.integers(1, 7))
 def test_shares_in_batches_of_any_size_equal_the_simple_ones(lanes: list[list[Event]], size: int) -> None:
     for result in (tally([batches(events, size) for events in lanes]), tally([], [batches(e, size) for e in lanes])):

@@ -63,6 +63,7 @@ def test_flop_at_another_batch_go_with_it(name: str, batch: int) -> None:
     assert resized.notes[1].text.startswith("1 op(s), 0.0 %")  # the wait for input
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameters_are_keras_own(name: str) -> None:
     total, moving = PARAMETERS[name]

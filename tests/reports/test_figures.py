@@ -36,6 +36,7 @@ def rows(counts: tuple[int, ...], rate: float = 100.0, splits: tuple[str, ...] =
     return {"workload": "net", "system": "$sys", "parallel": "data", "scaling": "weak", "rows": found}
 
 
+@pytest.mark.slow
 def test_bars_end_at_the_step_and_whiskers_at_its_interval(p1b3: Profile) -> None:
     found = {name: estimate(p1b3, RunPlan(name, draws=50)) for name in ("v100", "h100")}
     (axes,) = figures.breakdown(found).axes

@@ -17,6 +17,7 @@ from tests.conftest import make_device, make_ops
 from tests.rollup.toy_steps import predicted, profile, replayed
 
 
+@pytest.mark.slow
 def test_evidence_shares_include_idle_time() -> None:
     product = canonical.to_ops(make_ops({"op_type": "MatMul", "m": 4096, "n": 4096, "k": 4096, "time_s": 0.1}), "toy")
     waited = dataclasses.replace(profile(wall_step_s=0.3), ops=product)

@@ -80,6 +80,7 @@ def test_a_lower_cap_never_raises_power_and_never_shortens_the_step() -> None:
     assert (np.diff(longer) <= 1e-9).all()
 
 
+@pytest.mark.slow
 def test_products_draw_more_than_streams_and_both_more_than_waiting() -> None:
     limit = 250.0
     product, stream = power_w("v100-pcie-32gb", PRODUCT), power_w("v100-pcie-32gb", STREAM)
@@ -96,6 +97,7 @@ def test_energy_is_power_times_time_in_every_draw() -> None:
     assert low < mid < high
 
 
+@pytest.mark.slow
 def test_kernels_that_launches_hide_take_their_energy() -> None:
     """However slowly the host launches, the device runs the same kernels, and is idle for the rest of the step."""
     profile, device = read_profile("gpt2"), load_device("h100")

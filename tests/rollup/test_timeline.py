@@ -111,6 +111,7 @@ def test_a_replay_with_its_own_times_gives_its_own_step(seed: int, lanes: int, t
     assert total(rows, np.ones(len(rows)), 1.0, host_step_s) == pytest.approx(host_step_s, rel=0.01)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, lanes=LANES, tick_s=TICKS, pace=st.floats(0.0, 2.0))
 def test_no_slower_host_makes_a_step_shorter(seed: int, lanes: int, tick_s: float, pace: float) -> None:
@@ -119,6 +120,7 @@ def test_no_slower_host_makes_a_step_shorter(seed: int, lanes: int, tick_s: floa
     assert total(rows, factor, 1.3 * pace, host_step_s) >= total(rows, factor, pace, host_step_s) * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, tick_s=TICKS)
 def test_no_longer_op_makes_a_step_shorter(seed: int, tick_s: float) -> None:

@@ -79,6 +79,7 @@ def test_a_precision_that_a_device_lacks_is_a_cell(tmp_path: Path) -> None:
     assert (refusal.fits, refusal.why.split(";")[0]) == (None, "v100-sxm2-16gb has no hardware path for bf16")
 
 
+@pytest.mark.slow
 def test_faults_of_the_study_stop_it(tmp_path: Path) -> None:
     for change in (("v100-sxm2-16gb", "v1"), ("profile: p1b2", "profile: p1b2, batch_size: 10000")):
         with pytest.raises(EstimatorError, match=r"study.yaml(:5: Unknown device|: small on old: .*do not fill)"):

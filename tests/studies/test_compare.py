@@ -27,6 +27,7 @@ def test_a_device_that_cannot_run_it_is_left_out_with_the_reason(p1b3: Profile) 
         compare([p1b3], plans[:1])
 
 
+@pytest.mark.slow
 def test_a_batch_that_does_not_fit_is_told_as_such(p1b3: Profile) -> None:
     plans = [RunPlan("k20x", draws=0, batch=10**8), RunPlan("k20x", draws=0)]
     unfit, _ = compare([p1b3], plans)

@@ -167,6 +167,7 @@ def test_compressed_gradients_help_where_links_are_slow_alone(cluster: Any) -> N
     assert fast[0] < fast[1] < 1.1 * fast[0]
 
 
+@pytest.mark.slow
 def test_gradients_that_are_not_sent_are_kept() -> None:
     plain, kept = (run(devices=(6,), split=split)["rows"][0]["memory_bytes"] for split in ("data", "top=0.01"))
     assert kept["optimizer"] - plain["optimizer"] == pytest.approx(plain["parameters"])  # of VGG-16, in fp32

@@ -232,6 +232,7 @@ def test_more_devices_than_the_machine_has_make_it_unfit(tmp_path: Path) -> None
         estimated(tmp_path, {"nodes": 1}, GROUPED)
 
 
+@pytest.mark.slow
 def test_memory_must_hold_all_trainings_of_a_device(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 200000000\noptimizer: {name: adam}\n")
     one, two = (estimated(tmp_path, unit={"trainings_per_device": count}).memory for count in (1, 2))
@@ -260,6 +261,7 @@ def test_a_units_fusion_and_layout_come_before_its_machines(
     assert estimated(tmp_path).plan.layout == "auto"
 
 
+@pytest.mark.slow
 def test_a_study_may_leave_the_number_format_to_the_framework(tmp_path: Path) -> None:
     write(tmp_path)
     assert estimated(tmp_path, {"device": "tpu-v5p"}, {"precision": "AUTO"}).precision == "bf16"

@@ -149,6 +149,7 @@ def test_samples_that_fill_no_batch_of_several_devices_are_refused(tmp_path: Pat
         chain(tmp_path, devices=4, samples=200, batch_size=64)
 
 
+@pytest.mark.slow
 def test_the_whole_batch_may_be_given(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     n = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=800, scaling="strong", batch_size=64))
@@ -163,6 +164,7 @@ def test_copies_of_a_divided_model_make_the_batch() -> None:
     assert (n["copies"], n["batch_size"], n["steps_per_epoch"], n["runs_at_once"]) == (2, 16, 10, 4)
 
 
+@pytest.mark.slow
 def test_a_group_pays_for_all_of_its_devices_and_its_share_of_nodes(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     by_node, by_device = (
@@ -207,6 +209,7 @@ def test_the_samples_must_fill_the_batch_of_all_devices(tmp_path: Path) -> None:
         chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=31)
 
 
+@pytest.mark.slow
 def test_trainings_that_share_a_device(tmp_path: Path) -> None:
     """Kernels alone leave launches for others to fill; power and price are shared."""
     write(tmp_path)
@@ -236,6 +239,7 @@ def test_one_training_that_shares_its_device_with_none_is_as_it_was(tmp_path: Pa
         assert one[name] == pytest.approx(alone[name])
 
 
+@pytest.mark.slow
 def test_a_validation_beside_other_trainings_takes_longer_too(tmp_path: Path) -> None:
     write(tmp_path)
     n = nominal(chain(tmp_path, trainings_per_device=4, validation_samples=9))

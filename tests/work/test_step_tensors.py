@@ -43,6 +43,7 @@ def test_an_unknown_batch_gives_one_moment_alone() -> None:
     assert [batch for batch, _ in tensors_at_two_batches(work, unknown, None, None)] == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [LARGE - 1, LARGE, 10**9])
 def test_a_large_batch_is_compared_to_one_that_can_be_counted(batch: int) -> None:
     profile = read_profile("cnn")

@@ -111,6 +111,7 @@ def memory_parts(profile: Profile, **plan: object) -> dict[str, float]:
     return {name: float(samples[0]) for name, samples in use.parts.items()}
 
 
+@pytest.mark.slow
 def test_fused_trainings_hold_one_reserve(p1b3: Profile) -> None:
     alone, in_turn = memory_parts(p1b3), memory_parts(p1b3, trainings=3)
     fused = memory_parts(p1b3, trainings=3, sharing="fused")

@@ -114,6 +114,7 @@ def test_the_largest_block_is_one_of_the_model_or_what_is_outside(given: dict[st
     assert block_of(layers_profile(blocks=6, **given)) == 2 * elements
 
 
+@pytest.mark.slow
 def test_without_blocks_a_bucket_is_taken_and_never_more_than_half_of_the_weights() -> None:
     assert block_of(read_profile("resnet50"), "fp32") == 25 * 2**20
     profile = read_profile("p1b2")

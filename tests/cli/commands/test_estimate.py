@@ -18,6 +18,7 @@ def test_the_document_of_estimate() -> None:
     assert document == read("estimate", "p1b3", "--to", "V100", "--seed", "3")
 
 
+@pytest.mark.slow
 def test_power_and_energy_of_a_step_and_neither_without_a_power_limit(tmp_path: Path) -> None:
     known = read("estimate", "p1b3", "--to", "v100")
     assert 0 < known["power_w"]["low"] < known["power_w"]["mid"] < known["power_w"]["high"] <= 300
@@ -98,6 +99,7 @@ def test_a_scenario_that_there_is_not_is_refused_in_one_way(option: str, words: 
     assert words in run("estimate", "p1b3", "--to", "v100", option, "bad", code=2).stderr
 
 
+@pytest.mark.slow
 def test_what_a_scenario_leaves_out_takes_no_time_in_the_table() -> None:
     found = read("estimate", "p3b2", "--to", "h100", "--host", "none")
     (op,) = [op for op in found["ops"] if op["op_class"] == "host" and op["method"] != "proportional"]

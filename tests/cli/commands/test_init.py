@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command_line import read, run
 
 
+@pytest.mark.slow
 def test_it_writes_files_that_run(tmp_path: Path) -> None:
     run("init", "mine", cwd=tmp_path)
     assert read("fom", "mine/study.yaml", cwd=tmp_path)["targets"]["mine"]["fom"]["mid"] > 0

@@ -42,6 +42,7 @@ def test_an_estimate_that_cannot_fit_says_so_in_one_sentence() -> None:
     assert f"k20x has 5.588 GiB; a batch of {largest} would fit" in shown.stderr
 
 
+@pytest.mark.slow
 def test_an_estimate_that_may_not_fit_notes_it() -> None:
     assert "the step probably does not fit: it needs" in run("estimate", "nt3", "--to", "k20x", "--batch", "29").stderr
 

@@ -50,6 +50,7 @@ def test_the_table_fits_a_usual_terminal() -> None:
     assert any({"split", "devices", "exposed", "memory"} <= {*line.split()} for line in lines)
 
 
+@pytest.mark.slow
 def test_nodes_make_a_machine_of_so_many() -> None:
     document = read("scale", "vgg16", "--system", "dgx-a100", "--nodes", "2", "--batch", "8")
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 16]
@@ -73,6 +74,7 @@ def test_bad_input_is_refused_in_one_sentence(words: tuple[str, ...], sentence: 
     assert len(shown.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_picture_stands_beside_the_document(tmp_path: Path) -> None:
     picture = tmp_path / "rates.svg"
     words = ("scale", "vgg16", "--system", "summit", "--devices", "1", "--devices", "6", "--plot", str(picture))
@@ -83,6 +85,7 @@ def test_a_picture_stands_beside_the_document(tmp_path: Path) -> None:
     assert "vgg16 on summit, data, weak scaling" in svg
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_where_the_picture_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     nowhere = tmp_path / "file" / "rates.svg"
@@ -144,6 +147,7 @@ def test_energy_follows_a_timed_step_and_power_does_not_as_a_note_says(tmp_path:
     assert "power stays as predicted" not in " ".join(before["notes"])
 
 
+@pytest.mark.slow
 def test_timed_steps_that_contradict_each_other_are_named(tmp_path: Path) -> None:
     document = read(*timed(tmp_path, "devices,step_s\n1,0.08\n6,1.0\n"), "--devices", "1")
     assert sum(warning.endswith("foretell: check it") for warning in document["warnings"]) == 2

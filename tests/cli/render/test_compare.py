@@ -24,6 +24,7 @@ def test_a_device_name_is_not_split() -> None:
     assert "a100-sxm4-80gb" in shown
 
 
+@pytest.mark.slow
 def test_another_run_than_the_profiled_one_has_no_speedup() -> None:
     shown = run(*INFERENCE, columns=200).stdout
     workload, batch, target, _, speedup, *_ = re.split(r" {2,}", shown.splitlines()[-1])

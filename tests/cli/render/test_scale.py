@@ -31,6 +31,7 @@ def test_the_legend_says_what_timed_steps_make_of_the_parts() -> None:
     assert "add to the step: of the corrected step the same share as of the predicted one." in corrected
 
 
+@pytest.mark.slow
 def test_in_a_narrow_terminal_intervals_stand_below_their_numbers() -> None:
     call = partial(render_scale, read(*WORDS))
     wide, narrow = (printed(call, columns=columns).stdout for columns in (160, 80))

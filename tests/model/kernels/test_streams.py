@@ -19,6 +19,7 @@ def streamed(precision: str, **row: object) -> float:
     return float(predict_on(work, make_device(), measured).ops["target_time_s"].iloc[0])
 
 
+@pytest.mark.slow
 def test_a_stream_corrects_streams_of_every_precision_and_of_either_cache_state() -> None:
     slow, usual = streamed("fp32", cache="cold"), streamed("fp32", cache="cold", time_s=1e-3)
     assert slow > 3 * usual
@@ -39,6 +40,7 @@ def cast_on(target: dict[str, object], *rows: dict[str, object]) -> float:
     return float(found["target_time_s"].iloc[0])
 
 
+@pytest.mark.slow
 def test_measured_casts_correct_casts_though_the_source_has_none() -> None:
     """Also where the source's table has none: its step has none either."""
     stream = {"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 1.5e6, "time_s": 1e-4}
@@ -70,6 +72,7 @@ def test_streams_of_a_narrow_format_hardly_correct_wide_ones() -> None:
     assert in_format("fp32", both) == pytest.approx(1.2e-7, rel=0.25)
 
 
+@pytest.mark.slow
 def test_streams_of_another_format_stand_for_one_that_was_not_measured() -> None:
     """Streams that the caches hold at eight times the rate of memory, in fp32 alone, on both devices."""
     cached = streams(*(12e3 * 2**place / 800e9 / 8.0 for place in range(6)))

@@ -109,6 +109,7 @@ def test_a_copy_needs_less_memory(mixture: Profile) -> None:
     assert float(part.parts["optimizer"][0]) < 0.5 * float(whole.parts["optimizer"][0])
 
 
+@pytest.mark.slow
 def test_experts_that_cannot_be_shared_are_refused(mixture: Profile) -> None:
     with pytest.raises(EstimatorError, match="experts=3: it does not divide the 8 experts; expected a divisor"):
         divided(mixture, Split(experts=3))

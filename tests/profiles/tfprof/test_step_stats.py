@@ -234,6 +234,7 @@ def test_faults_are_named_in_one_sentence(tmp_path: Path, content: bytes, words:
     assert words in refusal(tmp_path / "run_metadata.pb", content)
 
 
+@pytest.mark.slow
 @given(content=st.one_of(damaged(FUSED), damaged(fixed(FUSED, FUSED)), damaged(delimited(FUSED, FUSED))))
 def test_a_damaged_dump_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     read_or_refuse(step_stats, tmp_path_factory.mktemp("damaged") / "run_metadata.pb", content)

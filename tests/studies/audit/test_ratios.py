@@ -76,6 +76,7 @@ def test_without_predicted_kernels_only_the_printed_times_are_divided() -> None:
     assert len(checked.numbers) == 2
 
 
+@pytest.mark.slow
 def test_a_ratio_of_unlike_times_beside_like_with_like(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     ratio = 50 * kernels["old"] / kernels["new"]
     stated = [{"of": "old", "mark": "data-bound", "reason": "it waits"}]

@@ -46,6 +46,7 @@ def test_the_reason_names_the_validation_samples(tmp_path: Path, kernels: Mappin
     assert "share of the forward passes over 12 samples held out" in sentence
 
 
+@pytest.mark.slow
 def test_statements_of_source_and_study_come_last(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     stated = [{"of": "new", "reason": "it waits"}]
     sentence = reason(tmp_path, scaled_times(kernels, 1, 9), stated=stated, busy={"new": "90 %"})

@@ -19,6 +19,7 @@ def test_a_row_runs_on_every_device_that_a_column_may_be(tmp_path: Path) -> None
     assert (plan.target, plan.precision, plan.layout, plan.draws, plan.seed) == ("k20x", "fp32", "none", 5, 3)
 
 
+@pytest.mark.slow
 def test_the_flop_of_a_step_are_those_of_products_and_its_share_of_the_validation(tmp_path: Path) -> None:
     held_out: list[tuple[dict[str, object], float]] = [({}, 0), ({"validation_samples": 12}, 2 / STEPS)]
     for fields, share in held_out:

@@ -56,6 +56,7 @@ def test_brackets_in_notes_are_taken_literally(toy: Path) -> None:
     assert "[b]bold :x:" in shown
 
 
+@pytest.mark.slow
 def test_a_terminal_without_utf_8_gets_it_too(toy: Path) -> None:
     assert "toy" in run_process("devices", "toy.yaml", environment={"PYTHONIOENCODING": "ascii"}).stdout
 

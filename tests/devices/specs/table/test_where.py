@@ -71,6 +71,7 @@ def test_faults_of_a_condition_are_one_sentence(condition: str, sentence: str) -
     assert len(caught.value.faults) == 1
 
 
+@pytest.mark.slow
 @given(st.text(max_size=12) | st.tuples(st.sampled_from(list(DEVICES.columns)), st.text(max_size=8)).map("".join))
 def test_any_text_is_a_condition_or_an_estimator_error(text: str) -> None:
     try:
