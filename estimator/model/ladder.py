@@ -241,6 +241,8 @@ def _ratio_by_rates(
 
 def _rates(work: pd.DataFrame, unsized: Flags, measured: MeasuredDevice, siblings: Siblings) -> Rates:
     """The rates of a device for each op. Measured products correct that of products without usable shapes."""
+    if not unsized.any():
+        return rates_of(measured.device, work, pd.Series(dtype=float))
     products = reference_products(work[unsized])
     table = _table_for_ops(measured.measurements, products, "warm")
     siblings = _siblings_for_ops(siblings, products, "warm")

@@ -22,7 +22,7 @@ STAT_METADATA, STAT_TEXT, STAT_BYTES, STAT_REF = 1, 5, 6, 7
 PROGRAMS, DEVICE = "/host:metadata", "/device:"
 PROGRAM_ID = "program_id"  # stat of an op, and of a program
 BESIDE = re.compile(r"SparseCore|:CUSTOM:Megascale")  # planes of a core's helpers and of the network: no ranks
-CUSTOM = ":CUSTOM:"  # in the names of planes of plugins: of an accelerator, or of what lies beside one
+CUSTOM = ":CUSTOM:"  # in the names of planes of plugins: of an accelerator, or of its links and helpers
 STREAM = "Stream"  # how the lines of a GPU's streams begin
 XLA_LINE = "XLA Ops"  # the ops of accelerators other than GPUs, where it only repeats the streams
 DERIVED_LINES = re.compile(r"^(XLA (Modules|TraceMe)|Steps|TensorFlow |Framework |Source|Launch Stats|Async|Scope)")
@@ -46,7 +46,7 @@ class Plane:
     events: dict[int, Span] = field(default_factory=dict)
     stats: dict[int, str] = field(default_factory=dict)
     own_stats: list[Span] = field(default_factory=list)
-    aside: bool = False  # of a plugin, beside an accelerator
+    aside: bool = False  # of a plugin, where the dump has an accelerator of its own
 
     @property
     def device(self) -> bool:
