@@ -59,7 +59,7 @@ LEFT_OPEN = {  # codes of assumptions that end where a user gives the number or 
     "states-shared-by-many": "many copies share the states of training, and messages among fewer would take less time",
     "steps-extrapolated": "the batch of a unit lies beyond its table of steps to a quality",
     "transport-assumed": "whether messages between nodes bypass the operating system is not stated, and guessed",
-    "units-unknown": "the target states no compute units or no clock, which limit pools and some other kernels",
+    "units-unknown": "nothing tells the compute units of the target, which small kernels do not fill",
     "year-unknown": "the target states no year: a typical energy for a FLOP is taken",
 }
 ASSUMPTIONS = {  # codes of all other notes

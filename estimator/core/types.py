@@ -251,7 +251,8 @@ class DeviceSpec(File):
     memory_bandwidth: Rate | None = None  #: of its main memory
     memory_capacity: Size | None = None  #: of its main memory
     memory_type: str | None = None  #: such as HBM3 or GDDR6
-    #: what one is called: 'core' tells a processor; SM, SMM, SMX, CU and WGP a GPU, whose library has channels first
+    #: what one is called: 'core' tells a processor; SM, SMM, SMX, CU and WGP a GPU, whose library has channels
+    #: first; any other word another accelerator; no name a GPU
     compute_unit: str | None = None
     compute_units: Count | None = None  #: how many there are; tells how far small products fill it
     base_clock: Frequency | None = None  #: guaranteed clock
@@ -290,8 +291,16 @@ class DeviceSpec(File):
 
     @property
     def is_gpu(self) -> bool:
-        """Whether its compute units are called as those of NVIDIA's or AMD's GPUs."""
-        return (self.compute_unit or "").casefold() in GPU_UNITS
+        """Whether its compute units are called as those of NVIDIA's or AMD's GPUs, or have no name, as most are."""
+        return self.compute_unit is None or self.compute_unit.casefold() in GPU_UNITS
+
+    @property
+    def clock(self) -> float | None:
+        """The boost clock [Hz], else the highest that a peak states; None where there is none."""
+        if self.boost_clock:
+            return self.boost_clock.value
+        paths = (path for peak in self.peak.values() for path in (peak.vector, peak.tensor))
+        return max((path.clock for path in paths if path and path.clock), default=None)
 
     def is_called(self, name: str) -> bool:
         """Whether it has this name or alias, in any case."""

@@ -23,6 +23,7 @@ from estimator.devices.specs.catalogue import (
     source_device,
     target_warnings,
 )
+from estimator.devices.usual_units import with_units
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
 
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
-    device = with_limit(planned_device(plan, plan.target), plan.power_limit)
+    device = with_units(with_limit(planned_device(plan, plan.target), plan.power_limit))
     system = load_system(plan.system) if plan.system else None
     network = plan.network or (system.network if system else None)
     if network:
@@ -101,7 +102,7 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     if device is None:
         return None
     # where nothing tells the limit of a source like the target, it ran within that of the target's machine
-    device = with_limit(device, target.device.power_limit if device.name == target.device.name else None)
+    device = with_units(with_limit(device, target.device.power_limit if device.name == target.device.name else None))
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
 
     def itself_and_siblings() -> list[MeasuredDevice]:

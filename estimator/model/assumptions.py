@@ -14,7 +14,8 @@ from estimator.core.schema import MATRIX, MODELLED, STREAMING
 from estimator.core.types import ITEMSIZE, DeviceSpec, Sourced
 from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
-from estimator.model.hardware import LANES, TYPICAL_YEAR, peak_of_op, states_unit_rate, unit_clock
+from estimator.model.gemm import DEFAULT_UNITS
+from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
@@ -55,11 +56,7 @@ def specifications(ops: pd.DataFrame, target: DeviceSpec) -> dict[str, Sourced]:
     if modelled["op_class"].isin(MATRIX).any():
         values |= {"power_limit": target.power_limit, "compute_units": target.compute_units}
     if _any_by_units(ops, target):
-        values |= (
-            {"compute_units": target.compute_units, "boost_clock": target.boost_clock}
-            if states_unit_rate(target)
-            else {"peak.fp32.vector": target.peak_of("fp32").vector}
-        )
+        values |= {"compute_units": target.compute_units, "boost_clock": target.boost_clock}
     if target.link and ops["op_class"].eq("collective").any():
         values["link.per_direction"] = target.link.one_way
     return {f"{target.name}: {field}": value for field, value in values.items() if value}
@@ -160,18 +157,13 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
 
 
 def _unit_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
-    """A note where a GPU's file lacks the rate of its units, and these limit some op."""
-    if not _any_by_units(ops, target) or states_unit_rate(target):
-        return
-    lacks = {"compute_units": target.compute_units, "boost_clock": unit_clock(target)}
-    missing = " and no ".join(field for field, value in lacks.items() if value is None)
-    taken = (
-        f"as if units of {LANES} lanes gave its fp32 peak"
-        if target.peak_of("fp32").vector
-        else "by their traffic alone, and may take longer"
-    )
-    text = f"{target.name} gives no {missing}: pools, batch normalizations and depthwise convolutions are timed {taken}"
-    yield Note("units-unknown", text, target.name)
+    """A note where the units of a device are unknown, and some op asks for them."""
+    is_matrix = ops["method"].isin(MODELLED) & ops["op_class"].isin(MATRIX)
+    if target.compute_units is None and (is_matrix.any() or _any_by_units(ops, target)):
+        text = (
+            f"{target.name} gives no compute_units: {DEFAULT_UNITS} are taken for matrix products and convolutions, and"
+        )
+        yield Note("units-unknown", f"{text} pools are timed by their traffic alone", target.name)
 
 
 def _any_by_units(ops: pd.DataFrame, target: DeviceSpec) -> bool:

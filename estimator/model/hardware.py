@@ -78,26 +78,8 @@ def hardware_of(device: DeviceSpec, op_class: pd.Series, precision: pd.Series) -
 
 
 def unit_rate(device: DeviceSpec) -> float:
-    """The cycles of all units of a GPU together [1/s]: units times :func:`unit_clock`.
-
-    Where a file lacks either, P / (2 · LANES), as units of LANES make its fp32 peak P.
-    """
-    if states_unit_rate(device):
-        return number(device.compute_units) * (unit_clock(device) or np.nan)
-    return number(device.peak_of("fp32").vector) / (2.0 * LANES)
-
-
-def states_unit_rate(device: DeviceSpec) -> bool:
-    """Whether a device's file gives both its units and a clock of theirs."""
-    return device.compute_units is not None and unit_clock(device) is not None
-
-
-def unit_clock(device: DeviceSpec) -> float | None:
-    """The boost clock of a device [Hz], else the highest that a peak states; None where there is none."""
-    if device.boost_clock:
-        return number(device.boost_clock)
-    peaks = (path for peak in device.peak.values() for path in (peak.vector, peak.tensor))
-    return max((path.clock for path in peaks if path and path.clock), default=None)
+    """The cycles of all units of a device together [1/s]; NaN where its units or their clock are unknown."""
+    return number(device.compute_units) * (device.clock or np.nan)
 
 
 def filled_lanes(device: DeviceSpec) -> float:

@@ -142,7 +142,10 @@ def unit_note(target: DeviceSpec) -> tuple[Note, ...]:
     """A note where nothing tells whether the target is a processor, a GPU or another accelerator."""
     if target.compute_unit is not None:
         return ()
-    text = f"{target.name} gives no compute_unit: it is taken for an accelerator, and images keep their layout"
+    text = (
+        f"{target.name} gives no compute_unit: it is taken for a GPU; write 'core' for a processor, and any other word "
+        "for another accelerator"
+    )
     return (Note("compute-unit-unknown", text, target.name),)
 
 

@@ -82,7 +82,7 @@ def test_links_join_whole_nodes(linked: int | None, per_node: int | None, nodes:
 
 
 @pytest.mark.parametrize(
-    ("unit", "kind"), [("SM", "gpu"), ("cu", "gpu"), ("Core", "processor"), ("MXU", ""), (None, "")]
+    ("unit", "kind"), [("SM", "gpu"), ("cu", "gpu"), ("Core", "processor"), ("MXU", ""), (None, "gpu")]
 )
 def test_a_compute_units_name_tells_the_kind_of_device(unit: str | None, kind: str) -> None:
     device = make_device(compute_unit=unit)

@@ -68,7 +68,9 @@ def test_a_source_like_the_target_ran_within_the_same_limit(p1b3: Profile, sourc
 
 
 def test_a_device_that_a_plan_gives_needs_no_file(p1b3: Profile) -> None:
-    own = make_device(name="mine", peak={"fp32": "10 TFLOP/s", "fp64": "90 TFLOP/s"}, aliases=["v100"])
+    own = make_device(
+        name="mine", compute_unit="MXU", peak={"fp32": "10 TFLOP/s", "fp64": "90 TFLOP/s"}, aliases=["v100"]
+    )
     plan = RunPlan("mine", source="mine", given={"mine": own})
     target = load_target(plan)
     assert (target.device, len(target.measurements)) == (own, 0)

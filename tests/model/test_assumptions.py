@@ -33,10 +33,12 @@ KNOWN: Row = {
     "launch_latency": {"value": "5 us", **SURE},
     "power_limit": {"value": "300 W", **SURE},
     "last_level_cache": {"value": "40 MiB", **SURE},
+    "compute_units": {"value": 80, **SURE},
     "year": 2020,
 }
 PRODUCT: Row = {"op_type": "MatMul", **SHAPE}
 RELU: Row = {"op_type": "Relu", "shapes": "900x1000"}
+POOL: Row = {"op_type": "AvgPool", "shapes": "8x20x30x4", "output_shapes": "8x10x15x4"}
 MYSTERY: Row = {"op_type": "Mystery", "time_s": 2e-3}
 
 
@@ -115,22 +117,20 @@ def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    ("fields", "op", "expected"),
     [
-        ({"compute_units": 80, "boost_clock": "1.5 GHz"}, ""),
-        ({"compute_units": 80}, "no boost_clock: pools, batch normalizations and depthwise convolutions are timed as"),
-        ({}, "no compute_units and no boost_clock: pools, batch normalizations and depthwise convolutions are timed"),
-        ({"peak": {"fp16": {"tensor": "9 TFLOP/s"}}}, "no compute_units and no boost_clock: pools, batch "
-         "normalizations and depthwise convolutions are timed by their traffic alone"),
-        ({"compute_unit": "core", "compute_units": 80}, ""),
+        ({"compute_unit": "SM"}, POOL, True),
+        ({"compute_unit": "SM"}, PRODUCT, True),
+        ({"compute_unit": "SM"}, RELU, False),
+        ({"compute_unit": "MXU"}, POOL, False),
+        ({"compute_unit": "MXU"}, PRODUCT, True),
+        ({"compute_unit": "SM", "compute_units": 80}, POOL, False),
     ],
-)  # fmt: skip
-def test_unknown_units_and_clocks_of_gpus_have_a_note(fields: Row, expected: str) -> None:
-    pool: Row = {"op_type": "AvgPool", "shapes": "8x20x30x4", "output_shapes": "8x10x15x4"}
-    device: Row = {**KNOWN, "compute_units": None, "compute_unit": "SM", **fields}
-    found = "; ".join(text for text in sentences(pool, device=device) if text.startswith("toy gives no "))
-    assert found.startswith(f"toy gives {expected}" if expected else "")
-    assert bool(found) is bool(expected)
+)
+def test_unknown_units_have_a_note_where_they_limit_an_op(fields: Row, op: Row, expected: bool) -> None:
+    device: Row = {**KNOWN, "compute_units": None, **fields}
+    text = "toy gives no compute_units: 80 are taken for matrix products and convolutions, and pools are timed by their"
+    assert any(sentence.startswith(text) for sentence in sentences(op, device=device)) is expected
 
 
 def test_depthwise_convolutions_of_gpus_have_coefficients_of_their_own() -> None:

@@ -41,7 +41,7 @@ def ladder_ops(**source: object) -> pd.DataFrame:
     rows = [{"op_type": "MatMul", "time_s": 1e-3, **NEAR}]
     rows += [{"op_type": name} for name in ("MatMul", "Mystery", "Relu", "VariableV2", "Const", "Placeholder")]
     work = count_work(make_ops(*rows), Workload(name="toy")).work
-    device = make_device(name="source", **source) if source else None
+    device = make_device(name="source", compute_unit="MXU", **source) if source else None
     return predict_on(work, make_device(), table(), RunPlan("toy", draws=100), source=device).ops
 
 
@@ -251,7 +251,7 @@ def without_shapes_s(
 ) -> float:
     """Time of a product without shapes that took 10 ms, by measured products of target, source and sibling [s]."""
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-2, "precision": "fp32"}), Workload(name="toy")).work
-    family = {"vendor": "toy", "architecture": "toy"}
+    family = {"vendor": "toy", "architecture": "toy", "compute_unit": "MXU"}
     source, sibling = make_device(name="source", **family), make_device(name="sibling", **family)
     of_both = [MeasuredDevice(sibling, of_sibling)] if of_sibling is not None else []
     itself = [MeasuredDevice(source, of_source)] if of_source is not None else []

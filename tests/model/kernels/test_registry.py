@@ -9,7 +9,7 @@ from estimator.work import convert_precision, count_work
 from tests.conftest import make_device, make_ops
 
 IMAGES = {"shapes": "8x32x32x64", "output_shapes": "8x16x16x64"}
-GPU, OTHER = make_device(compute_unit="SM"), make_device()
+GPU, OTHER = make_device(compute_unit="SM"), make_device(compute_unit="MXU")
 DEPTHWISE = {"op_type": "DepthwiseConv2dNative", "shapes": "8x9x9x4;3x3x4x1", "attributes": "padding=SAME"}
 
 
