@@ -95,9 +95,14 @@ def _measurement_notes(ops: pd.DataFrame, target: DeviceSpec, measurements: pd.D
 
 def _resemblance_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
     """Notes on products that follow those of another device, or in another format."""
-    products = ops.loc[ops["method"].isin(MODELLED) & ops["resembling"].notna(), ["precision", "resembling"]]
-    for precision, whose in products.drop_duplicates().itertuples(index=False, name=None):
-        text = f"{target.name}: no products in {precision} were measured; they follow those measured on {whose}"
+    sized = ops["method"].isin(MODELLED)
+    products = ops.assign(sized=sized).loc[ops["resembling"].notna(), ["precision", "resembling", "sized"]]
+    for precision, whose, has_sizes in products.drop_duplicates().itertuples(index=False, name=None):
+        text = (
+            f"{target.name}: no products in {precision} were measured; they follow those measured on {whose}"
+            if has_sizes
+            else f"{target.name}: products in {precision} without shapes go by the rates of those measured on {whose}"
+        )
         yield Note("measurements-resembling", text, target.name)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,13 @@ class OpTimes:
     source_efficiency: Floats
     waits_s: Floats  # low end, median and high end (3 × ops) of what modelled messages wait for other ranks
     excess: Floats  # least time of the counted work on the source / its time there, where they can be compared
+    rates_from: Names  # whose measured products tell the rates of products without shapes, in words; or empty
+
+    @property
+    def resembling(self) -> Names:
+        """Whose measured products correct each op's time, where its own were not measured, in words; or empty."""
+        by_rates = np.where(self.rung == "proportional", self.rates_from, "")
+        return np.asarray(np.where(self.rung == "modelled", self.kernels.resembling, by_rates))
 
     @property
     def method(self) -> Names:
@@ -126,31 +134,22 @@ def estimate_op_times(work: pd.DataFrame, source: SourceRun, target: TargetDevic
     time_s = np.where(is_modelled, modelled_times(step.kernels, target.device), measured_interval[1])
     as_large_s = _times_of_profile(time_s, source, target, cache) if is_proportional.any() else time_s
     unsized = is_proportional & work["op_class"].isin(MATRIX).to_numpy(dtype=bool)
-    proportional_s, stream = _proportional_times(work, source, target, as_large_s, unsized)
+    ratios = _ratio_of_times(work, source, target, as_large_s, unsized)
+    launches_s = calls_of(work) * launch_latency(target.device, shipped())
+    proportional_s = _with_more_work(ratios.ratio * profiled_s, launches_s, numbers(work, "growth"))
     grown_s = numbers(work, "growth") * profiled_s
     is_own_time = is_proportional | is_unchanged | target.same_setting
     return OpTimes(
         step.kernels,
         rung,
         interval_s=np.select([is_proportional, is_unchanged], [proportional_s, grown_s], measured_interval),
-        stream=np.where(is_proportional, stream, "measurements"),
+        stream=np.where(is_proportional, ratios.stream, "measurements"),
         run_std=_run_std(step, is_own_time, source.step_spread),
         waits_s=is_modelled * _waits(work, source, target, np.where(is_modelled, step.kernels.time_s, time_s)),
         excess=excess,
+        rates_from=ratios.rates_from,
         source_efficiency=padded(source_efficiency(_profiled_work(work, source), source.device), len(work), np.nan),
     )
-
-
-def _proportional_times(
-    work: pd.DataFrame, source: SourceRun, target: TargetDevice, as_large_s: Floats, unsized: Flags
-) -> tuple[Floats, Names]:
-    """Low end, mid and high end (3 × ops) of source time × ratio of target to source [s], and their streams.
-
-    ``as_large_s``, ``unsized``: as :func:`_ratio_of_times` takes them.
-    """
-    ratio, stream = _ratio_of_times(work, source, target, as_large_s, unsized)
-    launches_s = calls_of(work) * launch_latency(target.device, shipped())
-    return _with_more_work(ratio * work["time_s"].to_numpy(dtype=float), launches_s, numbers(work, "growth")), stream
 
 
 def _times_of_profile(time_s: Floats, source: SourceRun, target: TargetDevice, cache: str) -> Floats:
@@ -198,10 +197,18 @@ def _ratio_of_step(work: pd.DataFrame, source: SourceRun, time_s: Floats) -> Flo
     return ratio_of_step(source_s[~sent], time_s[: len(profiled)][~sent])
 
 
+class _Ratios(NamedTuple):
+    """Ratios of target time / source time, one entry per op."""
+
+    ratio: Floats  # low end, mid and high end (3 × ops)
+    stream: Names  # the random stream of each ratio
+    rates_from: Names  # whose measured products tell it, in words; or empty
+
+
 def _ratio_of_times(
     work: pd.DataFrame, source: SourceRun, target: TargetDevice, time_s: Floats, unsized: Flags
-) -> tuple[Floats, Names]:
-    """Low end, mid and high end (3 × ops) of target time / source time of ops without shapes, and their streams.
+) -> _Ratios:
+    """The ratios of ops without shapes, by the devices' rates or as those of the modelled ops.
 
     Ops that one rate binds are wrong together, so they share a stream. ``time_s``: times of the profile's ops on the
     target [s]; NaN where not modelled. ``unsized``: products without usable shapes. All are for the same work.
@@ -211,44 +218,52 @@ def _ratio_of_times(
     source_s = profiled["time_s"].to_numpy(dtype=float)
     by_class = np.tile(np.reshape(of_step, (3, 1)), len(work))
     by_class[:, first] = ratios_by_class(of_step, source_s, time_s[first], binding[first])
-    ratio = np.full((3, len(work)), np.nan)
+    ratio, rates_from = np.full((3, len(work)), np.nan), np.full(len(work), "", dtype=object)
     if source.device:
-        ratio[:, first] = _ratio_by_rates(work.iloc[first], source, source.device, target, unsized[first])
+        ratio[:, first], rates_from[first] = _ratio_by_rates(
+            work.iloc[first], source, source.device, target, unsized[first]
+        )
     by_rates = ~np.isnan(ratio[1])
     by_binding = by_rates | (by_class != np.reshape(of_step, (3, 1))).any(axis=0)
     streams = np.where(by_binding, "proportional." + binding, "proportional.step")
-    return np.where(by_rates, ratio, by_class), streams
+    return _Ratios(np.where(by_rates, ratio, by_class), streams, rates_from)
 
 
 def _ratio_by_rates(
     work: pd.DataFrame, source: SourceRun, source_device: DeviceSpec, target: TargetDevice, unsized: Flags
-) -> Floats:
+) -> tuple[Floats, Names]:
     """Low end, mid and high end (3 × ops) of target time / source time by the devices' rates and links; else NaN.
 
-    ``work``: the ops of the profile, as on the target. ``unsized``: as :func:`_ratio_of_times` takes it.
+    And whose measured products tell the rates, as in OpTimes. ``work``: the ops of the profile, as on the target.
+    ``unsized``: as :func:`_ratio_of_times` takes it.
     """
     profiled, device = _profiled_work(work, source), target.device
     of_source = target.measurements.iloc[:0] if source.measurements is None else source.measurements
-    is_other_device = source_device.name != device.name  # one device is as far off its peaks in all formats
-    corrected = unsized & is_other_device
+    # a device is as far off its peaks in all formats, and so are devices that run the same kernels
+    same_kernels = source_device.family == device.family or has_common_kernels(source_device, device)
+    corrected = unsized & (not same_kernels)
     on_source = _rates(profiled, corrected, MeasuredDevice(source_device, of_source), source.siblings)
     on_target = _rates(work, corrected, MeasuredDevice(device, target.measurements), target.siblings)
     fixed = fixed_share(profiled, source_device, device)
     by_rates = ratio_by_rates(binding_rate(work["op_class"]), on_source, on_target, fixed)
     by_messages = _ratio_of_messages(work, profiled, source_device, device)
-    return np.where(np.isnan(by_messages), by_rates, by_messages)
+    pairs = zip(on_source.measured_on, on_target.measured_on, strict=True)
+    whose = [" and ".join(filter(None, dict.fromkeys(pair))) for pair in pairs]
+    return np.where(np.isnan(by_messages), by_rates, by_messages), np.array(whose, dtype=object)
 
 
 def _rates(work: pd.DataFrame, unsized: Flags, measured: MeasuredDevice, siblings: Siblings) -> Rates:
     """The rates of a device for each op. Measured products correct that of products without usable shapes."""
     if not unsized.any():
-        return rates_of(measured.device, work, pd.Series(dtype=float))
+        return rates_of(measured.device, work)
     products = reference_products(work[unsized])
     table = _table_for_ops(measured.measurements, products, "warm")
     siblings = _siblings_for_ops(siblings, products, "warm")
     estimate = estimate_kernels(DeviceOps(products, measured.device, {"warm": table}, siblings))
+    own = np.where(estimate.method == "roofline", "", measured.device.name + " in " + products["precision"])
+    measured_on = np.where(estimate.resembling == "", own, estimate.resembling)
     rates = products["flop"].to_numpy(dtype=float) / estimate.time_s
-    return rates_of(measured.device, work, pd.Series(rates, index=products["precision"]))
+    return rates_of(measured.device, work, products.assign(rate=rates, measured_on=measured_on))
 
 
 def _ratio_of_messages(work: pd.DataFrame, profiled: pd.DataFrame, source: DeviceSpec, target: DeviceSpec) -> Floats:

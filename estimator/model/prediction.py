@@ -74,9 +74,7 @@ def _describe(work: pd.DataFrame, times: OpTimes, interval: Interval, launch: Fl
         work.assign(
             bound=_bound(times, launch),
             method=times.method,
-            resembling=pd.Series(np.where(times.rung == "modelled", times.kernels.resembling, ""))
-            .replace("", pd.NA)
-            .array,
+            resembling=pd.Series(times.resembling).replace("", pd.NA).array,
             source_efficiency=times.source_efficiency,
             target_time_s=mid,
             low_s=np.where(uncertain, low, np.nan),

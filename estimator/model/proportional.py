@@ -62,6 +62,7 @@ class Rates:
     compute: Floats  # [FLOP/s] in the op's precision
     memory: Floats  # [B/s]
     uncertainty: float  # the largest that is declared, relative
+    measured_on: Names  # whose measured products tell that of products, in words; or empty
 
 
 def reference_products(work: pd.DataFrame) -> pd.DataFrame:
@@ -74,22 +75,30 @@ def reference_products(work: pd.DataFrame) -> pd.DataFrame:
     return WORK.conform(rows.assign(flop=physics.gemm_flop(batch, m, n, k), bytes=bytes_), "reference products")
 
 
-def rates_of(device: DeviceSpec, work: pd.DataFrame, products: pd.Series) -> Rates:
+NO_PRODUCTS = pd.DataFrame({"precision": [], "rate": [], "measured_on": []})
+
+
+def rates_of(device: DeviceSpec, work: pd.DataFrame, products: pd.DataFrame = NO_PRODUCTS) -> Rates:
     """The rates of a device for each op.
 
     Args:
         device: of which the rates are.
         work: WORK.
-        products: the rate of :func:`reference_products` by precision [FLOP/s]; sustained peaks stand for the others.
+        products: :func:`reference_products` with ``rate`` [FLOP/s] and ``measured_on``, as that of Rates; sustained
+            peaks stand for those of other precisions.
     """
     hardware, coefficients = hardware_of(device, path_class(work["op_class"]), work["precision"]), shipped()
     with np.errstate(invalid="ignore"):
         peak = coefficients.gemm.sustained.peak(hardware)
-    of_products = work["precision"].map(products).where(work["op_class"].isin(MATRIX)).to_numpy(dtype=float)
+    of_precision, are_products = products.set_index("precision"), work["op_class"].isin(MATRIX)
+    of_products = work["precision"].map(of_precision["rate"]).where(are_products).to_numpy(dtype=float)
+    known = of_precision["measured_on"].to_dict()
+    measured_on = [known.get(precision, "") for precision in work["precision"]]
     return Rates(
         compute=_where_known(of_products, np.where(np.isfinite(peak), peak, np.nan)),
         memory=hardware.attained_bandwidth(coefficients.memory_bound.streaming),
         uncertainty=_declared_uncertainty(device),
+        measured_on=np.where(are_products, np.array(measured_on, dtype=object), ""),
     )
 
 

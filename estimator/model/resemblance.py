@@ -31,7 +31,8 @@ class Resembling(NamedTuple):
     precision: str
 
     def __str__(self) -> str:
-        return f"{self.measured.device.name} in {self.precision}, with a weight of {percent(self.weight)}"
+        weight = f", with a weight of {percent(self.weight)}" if self.weight < 1.0 else ""
+        return f"{self.measured.device.name} in {self.precision}{weight}"
 
 
 def resemblance(one: DeviceSpec, precision: str, other: DeviceSpec, other_precision: str) -> float:

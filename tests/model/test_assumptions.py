@@ -210,5 +210,10 @@ def test_products_that_follow_those_of_another_device_are_noted() -> None:
         text
         == "toy: no products in fp32 were measured; they follow those measured on like in fp32, with a weight of 62 %"
     )
+    without_shapes = ops.assign(method="proportional")
+    (text,) = [
+        note.text for note in assumptions(without_shapes, device, table()) if note.code == "measurements-resembling"
+    ]
+    assert text.startswith("toy: products in fp32 without shapes go by the rates of those measured on like in fp32")
     unlike = predict_on(work, device, table()).ops
     assert not any(note.code == "measurements-resembling" for note in assumptions(unlike, device, table()))

@@ -246,27 +246,44 @@ def test_the_sources_own_times_come_before_those_of_a_sibling(
     assert by_sibling or beside.equals(alone)
 
 
-def without_shapes_s(
-    rows: pd.DataFrame, of_source: pd.DataFrame | None = None, of_sibling: pd.DataFrame | None = None
-) -> float:
-    """Time of a product without shapes that took 10 ms, by measured products of target, source and sibling [s]."""
+def without_shapes(
+    rows: pd.DataFrame, of_source: pd.DataFrame | None = None, of_sibling: pd.DataFrame | None = None, **fields: str
+) -> tuple[float, str]:
+    """Time [s] of a product without shapes that took 10 ms, by measured products of target, source and a sibling of the
+    target; and whose products told it, as the prediction names them. ``fields``: of the source.
+    """
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-2, "precision": "fp32"}), Workload(name="toy")).work
-    family = {"vendor": "toy", "architecture": "toy", "compute_unit": "MXU"}
-    source, sibling = make_device(name="source", **family), make_device(name="sibling", **family)
-    of_both = [MeasuredDevice(sibling, of_sibling)] if of_sibling is not None else []
-    itself = [MeasuredDevice(source, of_source)] if of_source is not None else []
-    target = TargetDevice(make_device(**family), rows, lambda: of_both)
-    run = SourceRun(source, siblings=lambda: [*itself, *of_both])
-    return float(predict(work, run, target, RunPlan("toy", draws=0)).ops["target_time_s"].item())
+    profiled = make_device(**{"name": "source", "architecture": "s", "compute_unit": "MXU", **fields})
+    target = make_device(architecture="t", vendor="v", compute_unit="MXU")
+    siblings = (
+        [MeasuredDevice(target.model_copy(update={"name": "sibling"}), of_sibling)] if of_sibling is not None else []
+    )
+    itself = [MeasuredDevice(profiled, of_source)] if of_source is not None else []
+    run = SourceRun(profiled, siblings=lambda: itself)
+    op = predict(work, run, TargetDevice(target, rows, lambda: siblings), RunPlan("toy", draws=0)).ops.iloc[0]
+    return float(op["target_time_s"]), "" if pd.isna(op["resembling"]) else str(op["resembling"])
+
+
+LARGE = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 8192)))  # at half the peak
 
 
 def test_measured_products_tell_the_rate_of_those_without_shapes() -> None:
-    slow = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 8192)))
-    assert without_shapes_s(table()) == pytest.approx(1e-2)
-    assert 1.5e-2 < without_shapes_s(slow) < 2e-2  # at half the peak; the model of the other device is below it, too
-    assert without_shapes_s(table(), slow) == pytest.approx(1e-4 / without_shapes_s(slow))
-    assert without_shapes_s(slow, slow) == pytest.approx(1e-2)
-    assert without_shapes_s(table(), of_sibling=slow) == pytest.approx(1e-2), "it corrects both"
+    cases = [(table(),), (LARGE,), (table(), LARGE), (LARGE, LARGE), (table(), None, LARGE)]
+    (same_s, slower_s, faster_s, both_s, by_sibling_s), told_by = zip(
+        *(without_shapes(*case) for case in cases), strict=True
+    )
+    assert [same_s, both_s] == pytest.approx([1e-2, 1e-2])
+    assert 1.5e-2 < slower_s < 2e-2  # the model of the other device is below its peak, too
+    assert faster_s == pytest.approx(1e-4 / slower_s)
+    assert same_s < by_sibling_s < slower_s
+    of_both = "source in fp32 and toy in fp32"
+    assert told_by == ("", "toy in fp32", "source in fp32", of_both, "sibling in fp32, with a weight of 44 %")
+
+
+@pytest.mark.parametrize("source", [{"architecture": "t"}, {"vendor": "v"}])
+def test_devices_that_run_the_same_kernels_are_as_far_off_their_peaks(source: dict[str, str]) -> None:
+    """What the source's products show is in its time already, and holds for the target as well."""
+    assert without_shapes(table(), LARGE, **source) == without_shapes(table())
 
 
 def test_one_device_is_as_far_off_its_peaks_in_all_formats() -> None:

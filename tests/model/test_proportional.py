@@ -32,12 +32,11 @@ from tests.conftest import make_device, make_ops
 
 UNKNOWN = float("nan")
 BINDING = np.array(["compute", "memory", "unknown"], dtype=object)
-NO_PRODUCTS = pd.Series(dtype=float)
 LONG_S, KERNELS_ALONE = 50e-6, ("aiconfigurator", "vidur")  # tables whose times have no launches in them
 
 
 def rates(compute: float, memory: float, uncertainty: float = 0.0) -> Rates:
-    return Rates(np.full(3, compute), np.full(3, memory), uncertainty)
+    return Rates(np.full(3, compute), np.full(3, memory), uncertainty, np.full(3, "", dtype=object))
 
 
 def ratios(target: Rates, starts: float = 0.0) -> Floats:
@@ -92,7 +91,9 @@ def test_the_rate_of_products_stands_for_the_sustained_peak_but_not_of_streams()
     rows = ({"op_type": name, "precision": precision} for name in ("MatMul", "Relu") for precision in ("fp32", "bf16"))
     work = count_work(make_ops(*rows), Workload(name="toy")).work
     device = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"})
-    found, without = rates_of(device, work, pd.Series({"bf16": 7e12})), rates_of(device, work, NO_PRODUCTS)
+    products = pd.DataFrame({"precision": ["bf16"], "rate": [7e12], "measured_on": ["here"]})
+    found, without = rates_of(device, work, products), rates_of(device, work)
+    assert found.measured_on.tolist() == ["", "here", "", ""]
     assert found.compute.tolist() == pytest.approx([without.compute[0], 7e12, *without.compute[2:]])
 
 
@@ -119,7 +120,7 @@ def held_of_pair(source: str, target: str, tables: Mapping[str, pd.DataFrame]) -
     both = tables[source].join(tables[target]["time_s"].rename("target_s"), how="inner")
     both = both[both["data_set"].isin(KERNELS_ALONE) | (both["time_s"] > LONG_S)].assign(calls=1.0)
     devices, binding = [load_device(name) for name in (source, target)], binding_rate(both["op_class"])
-    on_source, on_target = (rates_of(device, both, NO_PRODUCTS) for device in devices)
+    on_source, on_target = (rates_of(device, both) for device in devices)
     low, mid, high = ratio_by_rates(binding, on_source, on_target, fixed_share(both, *devices))
     by_rates = ratio_by_rates(binding, on_source, on_target, np.zeros(len(both)))[1]
     ratio = (both["target_s"] / both["time_s"]).to_numpy(dtype=float)
@@ -195,7 +196,7 @@ def test_rates_are_of_the_ops_precision_and_path() -> None:
     peak = {"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"}
     device = make_device(peak=peak)
     rows = [{"op_type": name, "precision": precision} for name in ("MatMul", "Relu") for precision in ("fp32", "bf16")]
-    found = rates_of(device, count_work(make_ops(*rows), Workload(name="toy")).work, NO_PRODUCTS)
+    found = rates_of(device, count_work(make_ops(*rows), Workload(name="toy")).work)
     wide, narrow, *streams = found.compute
     assert narrow > 5 * wide
     assert streams[0] == streams[1]
@@ -206,4 +207,4 @@ def test_a_device_without_peak_and_bandwidth_has_no_rates() -> None:
     device = make_device(specifications="unknown", peak={}, memory_bandwidth=None)
     assert not has_rates(device)
     work = count_work(make_ops({"op_type": "Relu"}), Workload(name="t")).work
-    assert np.isnan(rates_of(device, work, NO_PRODUCTS).memory).all()
+    assert np.isnan(rates_of(device, work).memory).all()
