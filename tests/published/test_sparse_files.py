@@ -47,13 +47,20 @@ def test_units_that_no_file_gives_cost_little_accuracy(
     judged = rows[protocol.worth_judging(rows)].sample(frac=1.0, random_state=0)
     truth = judged.groupby(["data_set", "device"]).head(ROWS)
 
-    def errors(load: Callable[[str], DeviceSpec]) -> pd.DataFrame:
+    def predicted(load: Callable[[str], DeviceSpec]) -> pd.Series:
         for module in (fitted_model, arguments):
             monkeypatch.setattr(module, "load_device", load)
-        predicted_s = fitted_model.predictor(coefficients.shipped())(truth, truth.iloc[:0])
-        error = pd.Series(np.abs(predicted_s / truth["time_s"] - 1.0), index=truth.index)
+        return pd.Series(fitted_model.predictor(coefficients.shipped())(truth, truth.iloc[:0]), index=truth.index)
+
+    def errors(predicted_s: pd.Series) -> pd.DataFrame:
+        error = (predicted_s / truth["time_s"] - 1.0).abs()
         return 100 * error.groupby(truth["op_class"]).agg(["median", "mean"]).loc[["gemm", "convolution"]]
 
-    whole, lacking = errors(load_device), errors(sparse)
+    of_whole, of_sparse = predicted(load_device), predicted(sparse)
+    whole, lacking = errors(of_whole), errors(of_sparse)
     print(pd.concat({"whole files": whole, "sparse files": lacking}, axis=1).round(1))
+    print(
+        "standard deviation of the change:",
+        np.log(of_sparse / of_whole).groupby(truth["op_class"]).std().round(3).to_dict(),
+    )
     assert (lacking < ALLOWED * whole + 1.0).all(axis=None)
