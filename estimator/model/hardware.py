@@ -91,8 +91,9 @@ def filled_lanes(device: DeviceSpec) -> float:
 def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, Sourced | None]:
     """The dotted name of the peak that an op of this class and precision takes on a device, and that peak.
 
-    Matrix products and convolutions use tensor units where there are any, other ops vector units; there narrow formats
-    without a peak run at that of fp32. The peak of a collective is the rate of the device's link.
+    Matrix products and convolutions use tensor units where there are any, other ops vector units. There, narrow formats
+    without a peak run at that of fp32, and so do products of fp16 whose sums would be in fp16: frameworks sum in fp32
+    (cuBLAS documentation, cublasSgemmEx; P100 in DeepBench). The peak of a collective is the rate of the device's link.
     """
     if op_class == "collective":
         return "link.per_direction", device.link.one_way if device.link else None
@@ -100,7 +101,9 @@ def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, 
     if tensor:
         return f"peak.{precision}.tensor", tensor
     vector = device.peak_of(precision).vector
-    name = precision if vector or precision == "fp64" else "fp32"
+    sums_narrowly = vector is not None and precision == "fp16" and vector.accumulate in (None, "fp16")
+    is_widened = vector is None or (op_class in MATRIX and sums_narrowly and device.peak_of("fp32").vector is not None)
+    name = "fp32" if is_widened and precision != "fp64" else precision
     return f"peak.{name}.vector", device.peak_of(name).vector
 
 

@@ -80,8 +80,9 @@ def _least_compute_time(work: pd.DataFrame, source: DeviceSpec) -> Floats:
     """Time [s] that the arithmetic of all calls needs at the quoted peak; NaN where unknown."""
     hardware = hardware_of(source, work["op_class"], work["precision"])
     peak = hardware.peak * np.where(hardware.measured_peak, MEASURED_GAIN, 1.0)
-    may_use_tf32 = work["op_class"].isin(MATRIX) & (work["precision"] == "fp32")
-    peak = np.where(may_use_tf32, np.fmax(peak, number(source.peak_of("tf32").matrix)), peak)
+    for precision, other in (("fp32", "tf32"), ("fp16", "fp16")):  # a library may take TF32, or sum in fp16
+        may_be_faster = work["op_class"].isin(MATRIX) & (work["precision"] == precision)
+        peak = np.where(may_be_faster, np.fmax(peak, number(source.peak_of(other).matrix)), peak)
     may_transform = (work["op_class"] == "convolution") & (not source.is_processor)
     return np.asarray(numbers(work, "flop") / (peak * np.where(may_transform, TRANSFORM_GAIN, 1.0)))
 

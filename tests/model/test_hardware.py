@@ -29,6 +29,22 @@ def test_matrix_work_takes_tensor_units_and_other_work_the_vector_units(
     assert peak
 
 
+@pytest.mark.parametrize(
+    ("op_class", "fp16", "taken"),
+    [
+        ("gemm", {"value": "20 TFLOP/s", "path": "vector"}, 10e12),
+        ("convolution", {"value": "1 TFLOP/s", "path": "vector"}, 10e12),
+        ("gemm", {"value": "20 TFLOP/s", "path": "vector", "accumulate": "fp32"}, 20e12),
+        ("gemm", "80 TFLOP/s", 80e12),
+        ("elementwise", {"value": "20 TFLOP/s", "path": "vector"}, 20e12),
+    ],
+)
+def test_products_of_fp16_on_vector_units_sum_in_fp32(op_class: str, fp16: object, taken: float) -> None:
+    _, peak = peak_of_op(make_device(peak={"fp32": "10 TFLOP/s", "fp16": fp16}), op_class, "fp16")
+    assert peak is not None
+    assert peak.value == taken
+
+
 def test_each_op_meets_the_peak_of_its_class_and_precision() -> None:
     found = hardware_of(DEVICE, OPS["op_class"], OPS["precision"])
     assert found.peak.tolist() == [50e12, 10e12, 10e12, 10e12]

@@ -38,6 +38,11 @@ def test_products_of_fp32_may_run_in_tf32() -> None:
     assert not believed({**PRODUCT, "precision": "fp64"}, 2e-3, make_device(peak={"fp64": "10 TFLOP/s"}))
 
 
+def test_products_of_fp16_may_sum_in_fp16() -> None:
+    device = make_device(**GPU, peak={"fp32": "10 TFLOP/s", "fp16": {"value": "80 TFLOP/s", "path": "vector"}})
+    assert believed({**PRODUCT, "precision": "fp16"}, 2e-3, device)
+
+
 def test_transforms_may_spare_most_of_a_convolution_but_not_on_cores() -> None:
     direct_s = 2 * 64 * 56 * 56 * 64 * 64 * 9 / 10e12
     assert believed(CONVOLUTION, direct_s / 3, make_device(**GPU, memory_bandwidth="5 TB/s"))
