@@ -155,6 +155,7 @@ Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Positive = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e9)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
+Year = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1950, le=2100)]
 Slots = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, le=16)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
@@ -242,7 +243,7 @@ class DeviceSpec(File):
     aliases: tuple[str, ...] = ()  #: other names, in any case
     vendor: str | None = None  #: who makes it
     architecture: str | None = None  #: devices of one are left out together where accuracy is judged
-    year: Whole | None = None  #: in which it came to market
+    year: Year | None = None  #: in which it came to market
     announced: bool = Field(default=False, strict=True)  #: whether its numbers are an announcement's, not final
     part_of: Part | None = None  #: the module or board that it is a part of
     specifications: Literal["known", "incomplete", "unknown"] = "known"  #: unless known, it cannot be a target
@@ -287,12 +288,16 @@ class DeviceSpec(File):
     @property
     def is_processor(self) -> bool:
         """Whether its compute units are a processor's cores."""
-        return (self.compute_unit or "").casefold() == "core"
+        return self._unit_word == "core"
 
     @property
     def is_gpu(self) -> bool:
-        """Whether its compute units are called as those of NVIDIA's or AMD's GPUs, or have no name, as most are."""
-        return self.compute_unit is None or self.compute_unit.casefold() in GPU_UNITS
+        """Whether its compute units are called as those of NVIDIA's or AMD's GPUs, or it has no name: most are GPUs."""
+        return self.compute_unit is None or self._unit_word in GPU_UNITS
+
+    @property
+    def _unit_word(self) -> str:
+        return (self.compute_unit or "").strip().casefold().removesuffix("s")
 
     @property
     def clock(self) -> float | None:
@@ -317,7 +322,7 @@ class SystemSpec(File):
     name: str  #: the file's name without `.yaml`
     aliases: tuple[str, ...] = ()  #: other names, in any case
     site: str | None = None  #: where it stands
-    year: Whole | None = None  #: of its installation
+    year: Year | None = None  #: of its installation
     announced: bool = Field(default=False, strict=True)  #: whether its numbers are an announcement's, not final
     nodes: Count  #: with devices, that one program can use
     node_name: str = "node"  #: what one is called in a report

@@ -12,6 +12,7 @@ from estimator.core import library, units
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.core.notes import Note, with_code
 from estimator.core.types import DeviceSpec, MeasuredDevice, Profile, RunPlan, Sourced
+from estimator.devices.assumed_units import with_assumed_units
 from estimator.devices.board import with_limit
 from estimator.devices.measurements import read_measurements, with_measured
 from estimator.devices.specs.announced import announcements, with_uncertainty
@@ -23,7 +24,6 @@ from estimator.devices.specs.catalogue import (
     source_device,
     target_warnings,
 )
-from estimator.devices.usual_units import with_units
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def planned_device(plan: RunPlan, name: str) -> DeviceSpec:
 
 def load_target(plan: RunPlan) -> Side:
     """The target of a plan. Raises EstimatorError where it is unknown, or its files cannot be read."""
-    device = with_units(with_limit(planned_device(plan, plan.target), plan.power_limit))
+    device = with_assumed_units(with_limit(planned_device(plan, plan.target), plan.power_limit))
     system = load_system(plan.system) if plan.system else None
     network = plan.network or (system.network if system else None)
     if network:
@@ -88,7 +88,7 @@ def _measured(device: DeviceSpec, *, alone: bool = False) -> Iterator[MeasuredDe
     """Yield a device with its measurements, unless these cannot be read: where it is the target, that is reported."""
     with suppress(EstimatorError):
         rows, _ = read_measurements(device, alone=alone)
-        yield MeasuredDevice(with_measured(device, rows), rows)
+        yield MeasuredDevice(with_assumed_units(with_measured(device, rows)), rows)
 
 
 def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequence[DeviceSpec]) -> Side | None:
@@ -102,7 +102,8 @@ def load_source(profile: Profile, plan: RunPlan, target: Side, recorded: Sequenc
     if device is None:
         return None
     # where nothing tells the limit of a source like the target, it ran within that of the target's machine
-    device = with_units(with_limit(device, target.device.power_limit if device.name == target.device.name else None))
+    of_target = target.device.power_limit if device.name == target.device.name else None
+    device = with_assumed_units(with_limit(device, of_target))
     notes = (*_contradiction(profile, stated, device), *_by_numbers(profile, plan, device))
 
     def itself_and_siblings() -> list[MeasuredDevice]:

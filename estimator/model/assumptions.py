@@ -16,6 +16,7 @@ from estimator.core.units import in_operations, percent, show
 from estimator.model.coefficients import shipped
 from estimator.model.gemm import DEFAULT_UNITS
 from estimator.model.hardware import TYPICAL_YEAR, peak_of_op
+from estimator.model.isolated import UNIT_FIELDS
 from estimator.model.measured_rows import rows_for_ops
 from estimator.model.measured_times import USUAL_STD
 from estimator.model.memory_bound import takes_units
@@ -67,7 +68,8 @@ def _specification_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note
         text = in_operations(f"{field} = {value}", field.partition("peak.")[2])
         if value.unverified:
             source = f" ({value.source})" if value.source else ""
-            yield Note("specification-unverified", f"{text} is {value.unverified_reason}{source}", field)
+            code = "units-unknown" if field.endswith(UNIT_FIELDS) else "specification-unverified"
+            yield Note(code, f"{text} is {value.unverified_reason}{source}", field)
         if value.waiver:
             waiver = f"{text} fails a check of the catalogue; the check is waived: {value.waiver}"
             yield Note("specification-waived", waiver, field)
@@ -162,13 +164,11 @@ def _power_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
 
 
 def _unit_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note]:
-    """A note where the units of a device are unknown, and some op asks for them."""
+    """A note where the units of a device that is no GPU are unknown, and some product asks for them."""
     is_matrix = ops["method"].isin(MODELLED) & ops["op_class"].isin(MATRIX)
-    if target.compute_units is None and (is_matrix.any() or _any_by_units(ops, target)):
-        text = (
-            f"{target.name} gives no compute_units: {DEFAULT_UNITS} are taken for matrix products and convolutions, and"
-        )
-        yield Note("units-unknown", f"{text} pools are timed by their traffic alone", target.name)
+    if target.compute_units is None and is_matrix.any():
+        text = f"{target.name} gives no compute_units: {DEFAULT_UNITS} are taken for matrix products and convolutions"
+        yield Note("units-unknown", text, target.name)
 
 
 def _any_by_units(ops: pd.DataFrame, target: DeviceSpec) -> bool:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from estimator.core.interval import log_spread
 from estimator.core.physics import ratio
-from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, MeasuredDevice, Names, itemsizes
+from estimator.core.types import ITEMSIZE, DeviceSpec, Floats, MeasuredDevice, Names, Sourced, itemsizes
 from estimator.model.arrays import first_met
 from estimator.model.calibration import AXES, NO_RESIDUALS, Correction, Residuals, estimate_correction
 from estimator.model.coefficients import shipped
@@ -25,6 +25,7 @@ from estimator.model.measured_rows import ENDS
 from estimator.model.measured_times import measured_times
 from estimator.model.resemblance import Siblings, nearest_first
 
+UNIT_FIELDS = ("compute_units", "boost_clock")  # of a device, which may be assumed
 MIN_LAUNCHES = 3.0  # times its launches that a measured op must be busy
 MIN_LAUNCHES_SAME_LIBRARY = 0.3  # the same where one library timed ops and launches
 MIN_BEYOND_LAUNCHES = 0.1  # times its launches by which the measured time must exceed them
@@ -52,6 +53,9 @@ class KernelEstimate:
     compute_share: Floats
     launches: Floats
     start_share: Floats  # of the time: waits that neither the peak nor the bandwidth shortens
+    unit_slopes: (
+        Floats  # ops × UNIT_FIELDS: d ln t / d ln of what the device's file gives of its units, where uncertain
+    )
     log_std: Floats  # standard deviation of the logarithm of the time
     loadings: Floats  # ops × AXES
     method: Names
@@ -95,6 +99,7 @@ def _empty(count: int) -> KernelEstimate:
         "method": texts,
         "resembling": texts,
         "loadings": np.full((count, AXES), np.nan, dtype=np.float32),
+        "unit_slopes": np.zeros((count, len(UNIT_FIELDS))),
     }
     return KernelEstimate(
         **{field: defaults.get(field, numbers).copy() for field in KernelEstimate.__dataclass_fields__}
@@ -226,11 +231,31 @@ def _estimate(inputs: KernelInputs, evidence: _Evidence, isolated: bool) -> Kern
         compute_share=busy.compute_share,
         launches=calls * busy.launches,
         start_share=np.broadcast_to(busy.start_share, calls.shape),
+        unit_slopes=_unit_slopes(model, inputs),
         log_std=correction.std,
         loadings=correction.loadings,
         method=_method(correction, is_own=not evidence.resembling),
         resembling=np.full(len(calls), evidence.resembling, dtype=object),
     )
+
+
+def _unit_slopes(model: KernelModel, inputs: KernelInputs) -> Floats:
+    """d ln t / d ln of each of UNIT_FIELDS (ops × UNIT_FIELDS), over its whole uncertainty; 0 where it is certain."""
+    slopes = np.zeros((len(inputs.rows), len(UNIT_FIELDS)))
+    for column, field in enumerate(UNIT_FIELDS):
+        number: Sourced | None = getattr(inputs.device, field)
+        if number is not None and number.relative_uncertainty:
+            ends = np.array([-1.0, 1.0]) * np.log1p(number.relative_uncertainty)
+            low_s, high_s = (_busy_s(model, inputs, {field: number.value * np.exp(end)}) for end in ends)
+            slopes[:, column] = np.nan_to_num(np.log(ratio(high_s, low_s, 1.0)) / np.ptp(ends))
+    return slopes
+
+
+def _busy_s(model: KernelModel, inputs: KernelInputs, numbers: Mapping[str, float]) -> Floats:
+    """Busy time of one call of each op, with other numbers of the device [s]."""
+    fields = {name: getattr(inputs.device, name).model_copy(update={"value": value}) for name, value in numbers.items()}
+    device = inputs.device.model_copy(update=fields)
+    return model.busy_time(KernelInputs.on_device(inputs.rows, device, inputs.coefficients)).time_s
 
 
 def _method(correction: Correction, *, is_own: bool) -> Names:

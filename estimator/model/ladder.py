@@ -232,10 +232,10 @@ def _ratio_of_times(
 def _ratio_by_rates(
     work: pd.DataFrame, source: SourceRun, source_device: DeviceSpec, target: TargetDevice, unsized: Flags
 ) -> tuple[Floats, Names]:
-    """Low end, mid and high end (3 × ops) of target time / source time by the devices' rates and links; else NaN.
+    """Low end, mid and high end (3 × ops) of target time / source time by the devices' rates and links, NaN where
+    nothing tells them; and whose measured products tell the rates, as in OpTimes.
 
-    And whose measured products tell the rates, as in OpTimes. ``work``: the ops of the profile, as on the target.
-    ``unsized``: as :func:`_ratio_of_times` takes it.
+    ``work``: the ops of the profile, as on the target. ``unsized``: as :func:`_ratio_of_times` takes it.
     """
     profiled, device = _profiled_work(work, source), target.device
     of_source = target.measurements.iloc[:0] if source.measurements is None else source.measurements

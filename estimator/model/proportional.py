@@ -4,10 +4,11 @@
     r = (source peak / target peak)^w × (source bandwidth / target bandwidth)^(1 − w)
 
 w is 1 for products, which arithmetic binds, 0 for ops that memory binds, and 1/2 where nothing tells the op's class.
-Peaks are those that the devices sustain in the op's precision. s is the share of the time in which kernels start and
-end, which no rate shortens: START_S a kernel on GPUs. The interval of r reaches from the op's own ratio to the mean of
-both, or over both where the class is unknown, and beyond both ends by a factor with which it holds nine of ten ops that
-public tables time on two devices (tests/model/test_proportional.py). Messages go by recorded_messages.py.
+Peaks are those that the devices sustain in the op's precision; of products, the rate at which the model runs a large
+one. s is the share of the time in which kernels start and end, which no rate shortens: START_S a kernel on GPUs. The
+interval of r reaches from the op's own ratio to the mean of both, or over both where the class is unknown, and beyond
+both ends by a factor with which it holds nine of ten ops that public tables time on two devices
+(tests/model/test_proportional.py). Messages go by recorded_messages.py.
 
 Without both devices' rates, ops go with the modelled ops of their class, else with all those of the step:
 r = Σ target times / Σ source times.

@@ -85,11 +85,12 @@ def _busy_sampler(
     stream_names = f"{target.name}." + kernels.model + "." + work["precision"].to_numpy(dtype=object)
     separate = uncertainty.normals(stream_names, OWN, plan)
     shared = uncertainty.independent(f"{target.name}.model", AXES - OWN, plan)
-    inputs = np.hstack([bandwidth, peak.samples, *(stream.samples for stream in separate), shared])
+    units = uncertainty.units(target, plan)
+    inputs = np.hstack([bandwidth, peak.samples, units, *(stream.samples for stream in separate), shared])
     compute_share, loadings = kernels.compute_share, kernels.loadings
     shortened = 1.0 - np.nan_to_num(kernels.start_share)
     deviations = (stream.weights(loadings[:, axis]) for axis, stream in enumerate(separate))
-    by_rates = [(1.0 - compute_share) * shortened, peak.weights(compute_share * shortened)]
+    by_rates = [(1.0 - compute_share) * shortened, peak.weights(compute_share * shortened), kernels.unit_slopes.T]
     weights = np.vstack([*by_rates, *deviations])
     links = link_draws(work, target, plan)
     lower_bound = uncertainty.RandomStreams(np.exp(np.minimum(peak.samples, bandwidth)), peak.stream_of_op)

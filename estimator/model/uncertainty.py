@@ -17,6 +17,7 @@ from estimator.core.interval import draw, draw_sourced, standard
 from estimator.core.types import DeviceSpec, Floats, Names, RunPlan, Sourced
 from estimator.model import coefficients
 from estimator.model.hardware import TYPICAL_YEAR, Hardware, hardware_of, peak_of_op
+from estimator.model.isolated import UNIT_FIELDS
 
 # share of the rate of its best products that a power limit leaves a device, the least of 20: of the 66 accelerators of
 # the catalogue whose limit is known, by model/sustained.py
@@ -106,6 +107,13 @@ def _lengthening(device: DeviceSpec, kinds: Sequence[str], drawn: Callable[[Hard
 def bandwidth(device: DeviceSpec, plan: RunPlan) -> Floats:
     """Samples of log(nominal / drawn bandwidth) (1 + draws × 1)."""
     return _log_lengthening(f"{device.name}.memory_bandwidth", device.memory_bandwidth, plan)[:, None]
+
+
+def units(device: DeviceSpec, plan: RunPlan) -> Floats:
+    """Samples of log(drawn / nominal) of UNIT_FIELDS (1 + draws × UNIT_FIELDS)."""
+    numbers = {field: getattr(device, field) for field in UNIT_FIELDS}
+    columns = [-_log_lengthening(f"{device.name}.{field}", number, plan) for field, number in numbers.items()]
+    return np.stack(columns, axis=1)
 
 
 def latency(device: DeviceSpec, plan: RunPlan) -> Floats:

@@ -13,10 +13,11 @@ from typing import Any
 
 from estimator.core import units
 from estimator.core.errors import EstimatorError
-from estimator.core.notes import Note, ranked, sentences, with_code
+from estimator.core.notes import LEFT_OPEN, Note, ranked, sentences, with_code
 from estimator.core.parallel import WHOLE, Split
 from estimator.core.types import Floats, MemoryUse, Profile, RunPlan, SystemSpec
 from estimator.devices import announcements, system_warnings
+from estimator.model import assumptions
 from estimator.pipeline.alone import Alone, EachAlone
 from estimator.pipeline.group import floor_of_group
 from estimator.pipeline.group_steps import assumed_links, steps_of_groups
@@ -280,9 +281,16 @@ def _notes(system: SystemSpec, first: PredictedStep, steps: Mapping[Group, Group
         *first.scenario.notes,
         *first.work.notes,
         *first.prediction.warnings,
+        *_left_open(first),
     )
     of_groups = (note for group, step in steps.items() for note in (*step.notes, *assumed_links(first, group)))
     return ranked((*of_one, *of_groups))
+
+
+def _left_open(first: PredictedStep) -> list[Note]:
+    """What the device's file leaves open, but its power limit, of which NO_POWER tells."""
+    notes = assumptions(first.prediction.ops, first.target.device, first.evidence, first.source_device)
+    return [note for note in notes if note.code in LEFT_OPEN and note.code != "power-limit-unknown"]
 
 
 def _how(first: PredictedStep, split: Split) -> str:

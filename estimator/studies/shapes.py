@@ -17,10 +17,10 @@ from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING, complete
 from estimator.core.types import DeviceSpec, RunPlan, Workload
 from estimator.core.units import and_more
 from estimator.devices import announcements, load_device, target_warnings
+from estimator.devices.assumed_units import with_assumed_units
 from estimator.devices.board import with_limit
 from estimator.devices.measurements import read_measurements, with_measured
 from estimator.devices.sides import siblings_of
-from estimator.devices.usual_units import with_units
 from estimator.model import TargetDevice, assumptions
 from estimator.model.prediction import predict_ops
 from estimator.work import count_work
@@ -44,7 +44,7 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     """
     path = Path(path)
     cells, table = _read(path)
-    target = with_units(with_limit(load_device(plan.target)))
+    target = with_assumed_units(with_limit(load_device(plan.target)))
     measurements, impossible = read_measurements(target, plan.measurements, plan.target, alone=True)
     target = with_measured(target, measurements)
     workload = Workload(name=path.stem, precision="fp32")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from estimator.core.interval import log_spread
 from estimator.core.types import MeasuredDevice, RunPlan, Workload
 from estimator.devices import load_device
 from estimator.devices.measurements.tables import load_measurements
@@ -172,3 +173,27 @@ def test_measurements_lengthen_arithmetic_and_traffic_in_turn_as_they_do_the_tim
     longer = measured[1] / modelled[1]
     assert longer > 1.4
     assert measured[0] / modelled[0] == pytest.approx(longer)
+
+
+def test_assumed_units_count_as_far_as_they_limit_an_op() -> None:
+    """A small product leaves units idle, the more the more there are at a given peak; a large one fills all."""
+    work = count_work(
+        make_ops(
+            {"op_type": "MatMul", "shapes": "128x4096;4096x128"}, {"op_type": "MatMul", "shapes": "8192x8192;8192x8192"}
+        ),
+        Workload(name="toy", precision="fp32"),
+    ).work
+    known = make_device(compute_units=80)
+    assumed = make_device(compute_units={"value": 80, "uncertainty": "400 %"})
+    certain, uncertain = (estimate_kernels(DeviceOps(work, device, {"warm": table()})) for device in (known, assumed))
+    assert (certain.unit_slopes == 0).all()
+    small, large = uncertain.unit_slopes[:, 0]
+    assert 0.1 < small <= 1.0
+    assert abs(large) < 0.05
+    assert (uncertain.time_s == certain.time_s).all()
+    spreads = [
+        log_spread(ops["low_s"], ops["high_s"])
+        for ops in (predict_on(work, device, table()).ops for device in (known, assumed))
+    ]
+    assert spreads[1][0] > 1.1 * spreads[0][0]
+    assert spreads[1][1] == pytest.approx(spreads[0][1], rel=0.02)

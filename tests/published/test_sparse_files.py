@@ -9,7 +9,7 @@ import pytest
 
 from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
-from estimator.devices.usual_units import with_units
+from estimator.devices.assumed_units import with_assumed_units
 from estimator.fitting import fitted_model
 from estimator.model import coefficients
 from estimator.validation import arguments, protocol
@@ -35,7 +35,7 @@ def sparse(name: str) -> DeviceSpec:
         for precision, peak in device.peak.items()
     }
     lacking = {"compute_unit": None, "compute_units": None, "boost_clock": None, "peak": peaks}
-    return with_units(device.model_copy(update=lacking))
+    return with_assumed_units(device.model_copy(update=lacking))
 
 
 @pytest.mark.slow

@@ -225,6 +225,15 @@ def test_where_nothing_tells_a_power_limit_a_note_says_so() -> None:
     assert POWER not in document["notes"]
 
 
+def test_what_the_devices_file_leaves_open_is_noted() -> None:
+    notes = run("resnet50", "isambard-ai", devices=(4,))["notes"]
+    assert not any("compute_units" in note for note in notes)
+    of_gb200 = [note for note in run("resnet50", "gb200-nvl72", devices=(4,))["notes"] if "compute_units" in note]
+    assert of_gb200 == [
+        "gb200: compute_units = 184 is assumed (its file gives none: 80 TFLOP/s / (256 FLOP · 1.70 GHz))"
+    ]
+
+
 def test_by_default_powers_of_two_and_the_whole_machine_are_shown(cluster: Any) -> None:
     document = run(system=cluster("25 GB/s", nodes=3), devices=())
     assert [row["devices"] for row in document["rows"]] == [1, 2, 4, 8, 12]
