@@ -152,6 +152,22 @@ def make_device(**fields: object) -> DeviceSpec:
     return DeviceSpec.model_validate(given)
 
 
+def without_clocks(device: DeviceSpec) -> DeviceSpec:
+    """A device whose file gives neither its clock nor what its units do in one."""
+    nothing = {"clock": None, "flop_per_clock": None}
+    peaks = {
+        precision: peak.model_copy(
+            update={
+                path: rate.model_copy(update=nothing)
+                for path in ("vector", "tensor")
+                if (rate := getattr(peak, path)) is not None
+            }
+        )
+        for precision, peak in device.peak.items()
+    }
+    return device.model_copy(update={"boost_clock": None, "peak": peaks})
+
+
 def make_ops(*rows: Mapping[str, object]) -> pd.DataFrame:
     """An op table; a missing time is 1 ms."""
     return pd.DataFrame([{"op": f"op{i}", "time_s": 1e-3, **row} for i, row in enumerate(rows)])

@@ -115,7 +115,7 @@ class PeakRate(Sourced):
     ``flop_per_clock`` is that of one compute unit: peak = compute_units · flop_per_clock · clock.
     """
 
-    accumulate: Precision | None = None  #: number format of the sums
+    accumulate: Precision | None = None  #: number format of the sums; without it, vector units sum in the factors' own
     clock: float | None = None  #: clock that the peak holds at
     #: FLOP of one compute unit in one cycle
     flop_per_clock: Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0)] | None = None

@@ -68,8 +68,11 @@ def _specification_notes(ops: pd.DataFrame, target: DeviceSpec) -> Iterator[Note
         text = in_operations(f"{field} = {value}", field.partition("peak.")[2])
         if value.unverified:
             source = f" ({value.source})" if value.source else ""
-            code = "units-unknown" if field.endswith(UNIT_FIELDS) else "specification-unverified"
-            yield Note(code, f"{text} is {value.unverified_reason}{source}", field)
+            unverified = f"{text} is {value.unverified_reason}{source}"
+            if value.status == "assumed" and field.endswith(UNIT_FIELDS):
+                yield Note("units-unknown", unverified, field)
+            else:
+                yield Note("specification-unverified", unverified, field)
         if value.waiver:
             waiver = f"{text} fails a check of the catalogue; the check is waived: {value.waiver}"
             yield Note("specification-waived", waiver, field)

@@ -247,9 +247,11 @@ def _ratio_by_rates(
     fixed = fixed_share(profiled, source_device, device)
     by_rates = ratio_by_rates(binding_rate(work["op_class"]), on_source, on_target, fixed)
     by_messages = _ratio_of_messages(work, profiled, source_device, device)
-    pairs = zip(on_source.measured_on, on_target.measured_on, strict=True)
-    whose = [" and ".join(filter(None, dict.fromkeys(pair))) for pair in pairs]
-    return np.where(np.isnan(by_messages), by_rates, by_messages), np.array(whose, dtype=object)
+    rates_from = on_source.measured_on.copy()
+    for row in np.flatnonzero(on_target.measured_on):
+        pair = (on_source.measured_on[row], on_target.measured_on[row])
+        rates_from[row] = " and ".join(filter(None, dict.fromkeys(pair)))
+    return np.where(np.isnan(by_messages), by_rates, by_messages), rates_from
 
 
 def _rates(work: pd.DataFrame, unsized: Flags, measured: MeasuredDevice, siblings: Siblings) -> Rates:

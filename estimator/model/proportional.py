@@ -93,13 +93,14 @@ def rates_of(device: DeviceSpec, work: pd.DataFrame, products: pd.DataFrame = NO
         peak = coefficients.gemm.sustained.peak(hardware)
     of_precision, are_products = products.set_index("precision"), work["op_class"].isin(MATRIX)
     of_products = work["precision"].map(of_precision["rate"]).where(are_products).to_numpy(dtype=float)
-    known = of_precision["measured_on"].to_dict()
-    measured_on = [known.get(precision, "") for precision in work["precision"]]
+    whose, measured_on = of_precision["measured_on"].to_dict(), np.full(len(work), "", dtype=object)
+    if whose:
+        measured_on[are_products] = [whose.get(precision, "") for precision in work["precision"][are_products]]
     return Rates(
         compute=_where_known(of_products, np.where(np.isfinite(peak), peak, np.nan)),
         memory=hardware.attained_bandwidth(coefficients.memory_bound.streaming),
         uncertainty=_declared_uncertainty(device),
-        measured_on=np.where(are_products, np.array(measured_on, dtype=object), ""),
+        measured_on=measured_on,
     )
 
 

@@ -22,7 +22,8 @@ from estimator.core.types import Workload
 from estimator.devices.measurements import bounds
 from estimator.profiles import read_profile
 from estimator.work import convert_precision, count_work
-from estimator.work.framework_defaults import tensors_at_once
+from estimator.work.convolution_biases import separate_biases
+from estimator.work.framework_defaults import separates_biases, tensors_at_once
 from estimator.work.update_launches import join_updates
 
 EVICTABLE_BYTES = 2.0**20, 2.0**26  # moved by an op: less stays in cache, more never fits
@@ -45,7 +46,7 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
         profile = read_profile(name)
         counted = count_work(profile.ops, profile.workload, profile.where)
         work = convert_precision(counted.work, profile.workload, precision).work
-        shapes = pd.concat([_shapes(work), *_joined_shapes(work, profile.workload)])
+        shapes = pd.concat([_shapes(work), *_shapes_of_gpus(work, profile.workload)])
         called = work["calls"].fillna(1.0) > 0  # casts that the precision removes are not
         step_s = work.loc[called, "time_s"].sum()
         tables.append(shapes.assign(share=shapes["time_s"] / max(step_s, 1e-300)))
@@ -60,8 +61,10 @@ def profile_shapes(names: Sequence[str], precision: str | None = None) -> tuple[
     return SHAPES.conform(ordered[SHAPE_COLUMNS], "the shapes of the profile")[SHAPE_COLUMNS], tuple(notes)
 
 
-def _joined_shapes(work: pd.DataFrame, workload: Workload) -> Iterator[pd.DataFrame]:
-    """Yield the shapes of updates as an accelerator launches them, of no share of the step, where they differ."""
+def _shapes_of_gpus(work: pd.DataFrame, workload: Workload) -> Iterator[pd.DataFrame]:
+    """Yield the shapes of updates and of biases as a GPU launches them, of no share of the step, where they differ."""
+    biases = separate_biases(work, separate=separates_biases(workload))
+    yield _shapes(biases.work.iloc[len(work) :].assign(time_s=0.0))
     joined = join_updates(work, tensors_at_once(workload))
     if joined.changed:
         others = joined.work["calls"].ne(work["calls"]).fillna(False).to_numpy(dtype=bool)

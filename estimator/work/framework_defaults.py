@@ -111,7 +111,12 @@ def replaces_tf32(target: DeviceSpec) -> bool:
 
 def has_separate_biases(workload: Workload, target: DeviceSpec) -> bool:
     """Whether the framework adds the biases of convolutions by kernels of their own on the target."""
-    return _defaults(workload).separate_biases and target.is_gpu
+    return separates_biases(workload) and target.is_gpu
+
+
+def separates_biases(workload: Workload) -> bool:
+    """Whether the framework adds the biases of convolutions by kernels of their own on a GPU."""
+    return _defaults(workload).separate_biases
 
 
 def has_library_layers(workload: Workload, target: DeviceSpec) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimator.core.types import DeviceSpec, Peak
+from estimator.core.types import DeviceSpec
 from estimator.devices import load_device
 from estimator.devices.assumed_units import (
     UNCERTAINTY,
@@ -15,7 +15,7 @@ from estimator.devices.assumed_units import (
 )
 from estimator.devices.specs.catalogue import all_devices
 from estimator.model.gemm import DEFAULT_UNITS
-from tests.conftest import make_device
+from tests.conftest import make_device, without_clocks
 
 
 @pytest.fixture(scope="module")
@@ -82,26 +82,9 @@ def test_usual_numbers_are_those_of_the_catalogue(gpus: list[DeviceSpec]) -> Non
 def test_nine_in_ten_assumed_numbers_are_in_their_intervals(gpus: list[DeviceSpec]) -> None:
     held = []
     for device in gpus:
-        found = with_assumed_units(
-            device.model_copy(update={"compute_units": None, "boost_clock": None, "peak": bare(device)})
-        )
+        found = with_assumed_units(without_clocks(device).model_copy(update={"compute_units": None}))
         assert found.compute_units is not None
         assert device.compute_units is not None
         ratio = found.compute_units.value / device.compute_units.value
         held.append(abs(np.log(ratio)) <= np.log1p(found.compute_units.relative_uncertainty or 0.0))
     assert 0.88 < np.mean(held) < 0.98
-
-
-def bare(device: DeviceSpec) -> dict[str, Peak]:
-    """The peaks of a device without clocks and FLOP in a clock."""
-    nothing = {"clock": None, "flop_per_clock": None}
-    return {
-        precision: peak.model_copy(
-            update={
-                path: rate.model_copy(update=nothing)
-                for path in ("vector", "tensor")
-                if (rate := getattr(peak, path)) is not None
-            }
-        )
-        for precision, peak in device.peak.items()
-    }

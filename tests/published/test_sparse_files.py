@@ -14,6 +14,7 @@ from estimator.fitting import fitted_model
 from estimator.model import coefficients
 from estimator.validation import arguments, protocol
 from estimator.validation.data import read_truth
+from tests.conftest import without_clocks
 
 ROWS = 300  # of a data set and device
 ALLOWED = 1.1  # times the errors with the whole file
@@ -24,18 +25,8 @@ def sparse(name: str) -> DeviceSpec:
     device = load_device(name)
     if not device.is_gpu:
         return device
-    peaks = {
-        precision: peak.model_copy(
-            update={
-                path: rate.model_copy(update={"clock": None, "flop_per_clock": None})
-                for path in ("vector", "tensor")
-                if (rate := getattr(peak, path)) is not None
-            }
-        )
-        for precision, peak in device.peak.items()
-    }
-    lacking = {"compute_unit": None, "compute_units": None, "boost_clock": None, "peak": peaks}
-    return with_assumed_units(device.model_copy(update=lacking))
+    lacking = {"compute_unit": None, "compute_units": None}
+    return with_assumed_units(without_clocks(device).model_copy(update=lacking))
 
 
 @pytest.mark.slow
