@@ -279,11 +279,7 @@ PREDICTION = WORK.extend(
     "PREDICTION",
     Column("bound", "text", "what limits the op on the target", choices=("compute", "memory", "latency")),
     Column("method", "text", "the evidence the time stands on", choices=tuple(METHODS)),
-    Column(
-        "resembling",
-        "text",
-        "whose measured products correct the time, where none of its shape were measured on the target",
-    ),
+    Column("resembling", "text", "whose measured products correct the time, where its own were not measured"),
     Column("source_efficiency", "number", "attainable over measured time on the source", minimum=0),
     Column("target_time_s", "number", "time of all calls on the target, at nominal inputs", "s/step", minimum=0),
     Column("low_s", "number", "low end of the interval of target_time_s", "s/step", minimum=0),

@@ -292,7 +292,7 @@ class DeviceSpec(File):
 
     @property
     def is_gpu(self) -> bool:
-        """Whether its compute units are called as those of NVIDIA's or AMD's GPUs, or it has no name: most are GPUs."""
+        """Whether its compute units are called as those of NVIDIA's or AMD's GPUs, or have no name."""
         return self.compute_unit is None or self._unit_word in GPU_UNITS
 
     @property

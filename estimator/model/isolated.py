@@ -53,9 +53,7 @@ class KernelEstimate:
     compute_share: Floats
     launches: Floats
     start_share: Floats  # of the time: waits that neither the peak nor the bandwidth shortens
-    unit_slopes: (
-        Floats  # ops × UNIT_FIELDS: d ln t / d ln of what the device's file gives of its units, where uncertain
-    )
+    unit_slopes: Floats  # ops × UNIT_FIELDS: d ln t / d ln of these numbers of the device, where they are uncertain
     log_std: Floats  # standard deviation of the logarithm of the time
     loadings: Floats  # ops × AXES
     method: Names
