@@ -129,6 +129,11 @@ class Peak(File):
     supported: bool = True  #: false: the hardware has no such path; written `fp8: unsupported`
 
     @property
+    def rates(self) -> tuple[PeakRate, ...]:
+        """Those that are known, that of the vector units first."""
+        return tuple(rate for rate in (self.vector, self.tensor) if rate)
+
+    @property
     def matrix(self) -> PeakRate | None:
         """The peak for matrix products: of tensor units where there are any, else of vector units."""
         return self.tensor or self.vector
@@ -155,7 +160,7 @@ Arithmetic = Annotated[Sourced, quantities.sourced("FLOP/s")]
 Count = Annotated[Sourced, quantities.sourced("1"), AfterValidator(_whole)]
 Positive = Annotated[float, BeforeValidator(quantities.no_flag), Field(gt=0, le=1e9)]
 Whole = Annotated[int, BeforeValidator(quantities.no_flag), Field(gt=0, le=10**15)]
-Year = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1950, le=2100)]
+Year = Annotated[int, BeforeValidator(quantities.no_flag), Field(ge=1950, le=9999)]
 Slots = Annotated[float, BeforeValidator(quantities.no_flag), Field(ge=0, le=16)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)]
 
@@ -304,8 +309,7 @@ class DeviceSpec(File):
         """The boost clock [Hz], else the highest that a peak states; None where there is none."""
         if self.boost_clock:
             return self.boost_clock.value
-        paths = (path for peak in self.peak.values() for path in (peak.vector, peak.tensor))
-        return max((path.clock for path in paths if path and path.clock), default=None)
+        return max((rate.clock for peak in self.peak.values() for rate in peak.rates if rate.clock), default=None)
 
     def is_called(self, name: str) -> bool:
         """Whether it has this name or alias, in any case."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from estimator.core import units
-from estimator.core.types import DeviceSpec, PeakRate, Sourced
+from estimator.core.types import DeviceSpec, Sourced
 
 USUAL_CLOCK = 1.7e9  # [Hz] median of the 70 GPUs of the catalogue that state theirs
 USUAL_FLOP = 256  # of a unit in one clock, in fp32 on vector units; their median: most have 128 or 256
@@ -25,20 +23,25 @@ def with_assumed_units(device: DeviceSpec) -> DeviceSpec:
     """
     if not device.is_gpu:
         return device
-    found = device if device.compute_units else device.model_copy(update={"compute_units": _units(device)})
-    return found if found.clock else found.model_copy(update={"boost_clock": _clock(found)})
+    counted = device if device.compute_units else device.model_copy(update={"compute_units": _units(device)})
+    return counted if counted.clock else counted.model_copy(update={"boost_clock": _clock(counted)})
 
 
 def _units(device: DeviceSpec) -> Sourced:
-    for rate in _paths(device):
+    fp32 = device.peak_of("fp32")
+    for rate in (rate for peak in (fp32, *device.peak.values()) for rate in peak.rates):
         if rate.flop_per_clock and rate.clock:
-            return _number(rate.value / (rate.flop_per_clock * rate.clock), "1", f"{rate} / (FLOP in a clock · clock)")
-    peak = device.peak_of("fp32").vector
-    if peak is None:
-        return _number(USUAL_UNITS, "1", "usual", UNKNOWN)
-    flop, clock = peak.flop_per_clock or USUAL_FLOP, peak.clock or device.clock or USUAL_CLOCK
-    origin = f"{peak} / ({flop:g} FLOP · {units.show(clock, 'Hz', 3)})"
-    return _number(peak.value / (flop * clock), "1", origin, UNCERTAINTY)
+            return _count(rate.value / (rate.flop_per_clock * rate.clock), f"{rate} / (FLOP in a clock · clock)")
+    if fp32.vector is None:
+        return _count(USUAL_UNITS, "usual", UNKNOWN)
+    flop = fp32.vector.flop_per_clock or USUAL_FLOP
+    clock = fp32.vector.clock or device.clock or USUAL_CLOCK
+    origin = f"{fp32.vector} / ({flop:g} FLOP · {units.show(clock, 'Hz', 3)})"
+    return _count(fp32.vector.value / (flop * clock), origin, UNCERTAINTY)
+
+
+def _count(value: float, origin: str, uncertainty: float | None = None) -> Sourced:
+    return _number(float(min(max(1, round(value)), MOST_UNITS)), "1", origin, uncertainty)
 
 
 def _clock(device: DeviceSpec) -> Sourced:
@@ -51,15 +54,9 @@ def _clock(device: DeviceSpec) -> Sourced:
 
 def _number(value: float, unit: str, origin: str, uncertainty: float | None = None) -> Sourced:
     return Sourced(
-        value=float(min(max(1, round(value)), MOST_UNITS)) if unit == "1" else value,
+        value=value,
         unit=unit,
         status="assumed" if uncertainty else "derived",
         relative_uncertainty=uncertainty,
         source=f"its file gives none: {origin}" if uncertainty else origin,
     )
-
-
-def _paths(device: DeviceSpec) -> Iterator[PeakRate]:
-    """The peaks of a device, the vector units' of fp32 first."""
-    peaks = [device.peak_of("fp32"), *device.peak.values()]
-    yield from (rate for peak in peaks for rate in (peak.vector, peak.tensor) if rate)

@@ -101,9 +101,9 @@ def peak_of_op(device: DeviceSpec, op_class: str, precision: str) -> tuple[str, 
     if tensor:
         return f"peak.{precision}.tensor", tensor
     vector = device.peak_of(precision).vector
-    sums_narrowly = vector is not None and precision == "fp16" and vector.accumulate in (None, "fp16")
-    is_widened = vector is None or (op_class in MATRIX and sums_narrowly and device.peak_of("fp32").vector is not None)
-    name = "fp32" if is_widened and precision != "fp64" else precision
+    may_widen = precision == "fp16" and op_class in MATRIX and device.peak_of("fp32").vector is not None
+    sums_widely = vector is not None and not (may_widen and vector.accumulate in (None, "fp16"))
+    name = precision if sums_widely or precision == "fp64" else "fp32"
     return f"peak.{name}.vector", device.peak_of(name).vector
 
 

@@ -105,7 +105,7 @@ def rates_of(device: DeviceSpec, work: pd.DataFrame, products: pd.DataFrame = NO
 
 
 def _declared_uncertainty(device: DeviceSpec) -> float:
-    peaks = (rate for peak in device.peak.values() for rate in (peak.vector, peak.tensor))
+    peaks = (rate for peak in device.peak.values() for rate in peak.rates)
     rates = (device.memory_bandwidth, device.link.one_way if device.link else None, *peaks)
     return max((rate.relative_uncertainty or 0.0 for rate in rates if rate), default=0.0)
 

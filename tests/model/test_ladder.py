@@ -250,7 +250,7 @@ def without_shapes(
     rows: pd.DataFrame, of_source: pd.DataFrame | None = None, of_sibling: pd.DataFrame | None = None, **fields: str
 ) -> tuple[float, str]:
     """Time [s] of a product without shapes that took 10 ms, by measured products of target, source and a sibling of the
-    target; and whose products told it, as the prediction names them. ``fields``: of the source.
+    target; and whose products it rests on, as the prediction names them. ``fields``: of the source.
     """
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-2, "precision": "fp32"}), Workload(name="toy")).work
     profiled = make_device(**{"name": "source", "architecture": "s", "compute_unit": "MXU", **fields})
@@ -269,7 +269,7 @@ LARGE = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 
 
 def test_measured_products_tell_the_rate_of_those_without_shapes() -> None:
     cases = [(table(),), (LARGE,), (table(), LARGE), (LARGE, LARGE), (table(), None, LARGE)]
-    (same_s, slower_s, faster_s, both_s, by_sibling_s), told_by = zip(
+    (same_s, slower_s, faster_s, both_s, by_sibling_s), rests_on = zip(
         *(without_shapes(*case) for case in cases), strict=True
     )
     assert [same_s, both_s] == pytest.approx([1e-2, 1e-2])
@@ -277,7 +277,7 @@ def test_measured_products_tell_the_rate_of_those_without_shapes() -> None:
     assert faster_s == pytest.approx(1e-4 / slower_s)
     assert same_s < by_sibling_s < slower_s
     of_both = "source in fp32 and toy in fp32"
-    assert told_by == ("", "toy in fp32", "source in fp32", of_both, "sibling in fp32, with a weight of 44 %")
+    assert rests_on == ("", "toy in fp32", "source in fp32", of_both, "sibling in fp32, with a weight of 44 %")
 
 
 @pytest.mark.parametrize("source", [{"architecture": "t"}, {"vendor": "v"}])

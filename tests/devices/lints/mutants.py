@@ -130,7 +130,7 @@ MUTATIONS = {
     "other unit": Mutation(other_unit, {"wrong-unit", "wrong-value"}),
     "x 1000": Mutation(scaled(1e3), NUMBERS | {"wrong-value"}),
     "/ 1000": Mutation(scaled(1e-3), NUMBERS | {"wrong-value"}),
-    "x 2": Mutation(scaled(2), NUMBERS | {"wrong-value"}),
+    "x 2": Mutation(scaled(2), NUMBERS),
     "/ 2": Mutation(scaled(0.5), NUMBERS | {"wrong-value"}),
     "negative": Mutation(scaled(-1), {"wrong-value", "plausible", "memory-type"}),
     "zero": Mutation(scaled(0), {"wrong-value", "plausible", "memory-type"}),
