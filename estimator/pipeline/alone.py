@@ -11,8 +11,9 @@ from estimator.devices.sides import planned_device
 from estimator.model import peak_times
 from estimator.model.coefficients import shipped
 from estimator.pipeline.memory import Held, held_by_stages, held_by_step, largest_use
+from estimator.pipeline.predicted_step import PredictedStep
 from estimator.pipeline.stages import shares_of, stages_of
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.step import predict_step
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import power, step
 from estimator.rollup.exchange import without_exchange

@@ -16,10 +16,11 @@ from estimator.pipeline.alone import EachAlone
 from estimator.pipeline.group_memory import fitting_split
 from estimator.pipeline.group_steps import assumed_links, step_of_group
 from estimator.pipeline.micro_batch_choice import chosen_micro_batch
+from estimator.pipeline.predicted_step import PredictedStep
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.smaller_groups import smaller_group_note
 from estimator.pipeline.stages import parts_of
-from estimator.pipeline.step import PredictedStep, estimate_predicted
+from estimator.pipeline.step import estimate_predicted
 from estimator.profiles.layers.shards import stated_micro_batch
 from estimator.rollup import power
 from estimator.rollup.exchange import without_exchange

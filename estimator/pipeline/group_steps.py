@@ -14,8 +14,8 @@ from estimator.core.types import Floats, RunPlan, StepTime, Workload
 from estimator.model import SourceRun, TargetDevice, predict
 from estimator.model.links import link_note, network_notes
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
+from estimator.pipeline.predicted_step import PredictedStep
 from estimator.pipeline.recorded_group import recorded_messages, recorded_step
-from estimator.pipeline.step import PredictedStep
 from estimator.rollup.gradient_places import drawn_places
 from estimator.rollup.scaling import Group, GroupStep, Spreads, busiest_experts, lengthened, slowest_device, spreads_of
 from estimator.work.compression import Compression

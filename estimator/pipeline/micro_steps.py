@@ -11,7 +11,7 @@ import pandas as pd
 from estimator.core.parallel import EXPERTS_LOAD, Split
 from estimator.core.schema import MESSAGES, among_copies, has_attribute
 from estimator.core.types import Flags, Floats, Prediction, StepTime
-from estimator.pipeline.step import PredictedStep
+from estimator.pipeline.predicted_step import PredictedStep
 from estimator.profiles.layers.blocks import EMBEDDINGS, HEAD, OUTSIDE
 from estimator.profiles.layers.shards import HeaviestStage, experts_share, heaviest_stage
 from estimator.rollup import step

@@ -17,7 +17,7 @@ from estimator.core.schema import MODELLED, among_copies
 from estimator.core.types import Flags, Floats, RunPlan, StepTime
 from estimator.model import SourceRun, TargetDevice, predict
 from estimator.model.proportional import ratio_of_step
-from estimator.pipeline.step import PredictedStep
+from estimator.pipeline.predicted_step import PredictedStep
 from estimator.rollup.exchange import replayed_s, with_times, without_exchange
 from estimator.rollup.scaling import Group, GroupStep, Spreads, lengthened, slowest_device
 from estimator.work.messages import RecordedRanks, recorded_ranks, sent_by_devices

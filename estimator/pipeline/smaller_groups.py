@@ -15,7 +15,7 @@ from estimator.core.parallel import Split
 from estimator.core.schema import COPIES
 from estimator.pipeline.alone import Alone, EachAlone
 from estimator.pipeline.group_steps import joined_devices, message_times, ranks_of_kinds, step_of_group, workload_of
-from estimator.pipeline.step import PredictedStep
+from estimator.pipeline.predicted_step import PredictedStep
 from estimator.rollup.scaling import Group, divisors
 from estimator.work.parallel import exchange, messages_as_work
 

@@ -22,9 +22,9 @@ from estimator.pipeline.alone import Alone, EachAlone
 from estimator.pipeline.group import floor_of_group
 from estimator.pipeline.group_steps import assumed_links, steps_of_groups
 from estimator.pipeline.micro_batch_choice import chosen_micro_batch
+from estimator.pipeline.predicted_step import PredictedStep
 from estimator.pipeline.recorded_group import recorded_messages
 from estimator.pipeline.smaller_groups import smaller_group_note
-from estimator.pipeline.step import PredictedStep
 from estimator.profiles.layers.shards import stated_micro_batch
 from estimator.reports import documents
 from estimator.rollup import power

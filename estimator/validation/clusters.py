@@ -22,7 +22,8 @@ from estimator.core.types import Floats, Network, Profile, RunPlan, StepTime
 from estimator.model import coefficients
 from estimator.pipeline.alone import step_of_one
 from estimator.pipeline.group_steps import step_of_group
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.predicted_step import PredictedStep
+from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers import profile_of
 from estimator.profiles.layers.shards import layers_of

@@ -24,7 +24,8 @@ from estimator.core.parallel import Split
 from estimator.core.types import Floats, Network, RunPlan, StepTime, Workload
 from estimator.pipeline.alone import step_of_one
 from estimator.pipeline.group_steps import steps_of_groups
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.predicted_step import PredictedStep
+from estimator.pipeline.step import predict_step
 from estimator.profiles.layers import Layers, profile_of
 from estimator.profiles.layers.shards import divided_layers
 from estimator.rollup.scaling import group_of

@@ -27,7 +27,8 @@ from estimator.core.types import Floats, MeasuredLink, Network, Profile, RunPlan
 from estimator.devices.measurements.links import alpha_beta
 from estimator.pipeline.alone import step_of_one
 from estimator.pipeline.group_steps import step_of_group
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.predicted_step import PredictedStep
+from estimator.pipeline.step import predict_step
 from estimator.rollup.scaling import NO_SPREAD, Group, Spread, Spreads, expected_maximum, lengthened, slowest_device
 from estimator.rollup.timed_steps import REPEATS
 from estimator.validation.step_intervals import ENDS, OURS

@@ -10,7 +10,8 @@ from estimator.core.parallel import read_split
 from estimator.core.types import Network, Profile, RunPlan, Workload
 from estimator.pipeline.alone import step_of_one
 from estimator.pipeline.group_steps import assumed_links, ranks_of_kinds, step_of_group, steps_of_groups
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.predicted_step import PredictedStep
+from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import divided
 from estimator.rollup import gradient_places

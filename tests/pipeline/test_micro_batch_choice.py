@@ -15,7 +15,8 @@ from estimator.pipeline.alone import EachAlone
 from estimator.pipeline.group import estimate_group
 from estimator.pipeline.group_memory import memory_of_group
 from estimator.pipeline.micro_batch_choice import chosen_micro_batch
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.predicted_step import PredictedStep
+from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers import profile_of
 from estimator.profiles.layers.model import Layers

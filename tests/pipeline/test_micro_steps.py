@@ -14,7 +14,8 @@ from estimator.core.types import Network, RunPlan, StepTime
 from estimator.pipeline.alone import step_of_one
 from estimator.pipeline.group_steps import steps_of_groups
 from estimator.pipeline.micro_steps import BetweenStages, MicroBatch, MicroBatches
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.predicted_step import PredictedStep
+from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.shards import HeaviestStage, divided, heaviest_stage
 from estimator.rollup.scaling import NO_SPREAD, GroupStep, Scaling, group_of

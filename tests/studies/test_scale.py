@@ -14,7 +14,8 @@ from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_system
 from estimator.pipeline import alone
 from estimator.pipeline.alone import one_device
-from estimator.pipeline.step import PredictedStep, predict_step
+from estimator.pipeline.predicted_step import PredictedStep
+from estimator.pipeline.step import predict_step
 from estimator.profiles import read_profile
 from estimator.profiles.layers.parameters import of_block, outside_blocks
 from estimator.profiles.layers.shards import layers_of
