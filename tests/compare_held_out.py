@@ -62,8 +62,8 @@ def main(old: Path, new: Path, method: str, show_groups: bool) -> bool:
         pd.concat([over_groups(groups.loc[kernels]), over_pairs(pairs[models])])
         for groups, pairs in ((one, pairs_one), (two, pairs_two))
     )
-    found = side_by_side(before, after)
-    print(f"On what both judge, {method} [%]:\n{found.round(2).to_string()}\n")
+    actual = side_by_side(before, after)
+    print(f"On what both judge, {method} [%]:\n{actual.round(2).to_string()}\n")
     if changed := int((one.loc[both, "n"] != two.loc[both, "n"]).sum()):
         print(f"{changed} groups hold another number of rows than before\n")
     for since in (two.loc[added], over_pairs(pairs_two.drop(pairs_both), "target")):
@@ -71,7 +71,7 @@ def main(old: Path, new: Path, method: str, show_groups: bool) -> bool:
             print(f"Judged since:\n{since.round(2).to_string()}\n")
     if show_groups:
         print(side_by_side(one.loc[both], two.loc[both]).round(2).to_string())
-    worse = found["new - old"][FIGURES].max(axis=1).gt(WORSE)
+    worse = actual["new - old"][FIGURES].max(axis=1).gt(WORSE)
     print(f"worse by more than {WORSE}: {', '.join(worse.index[worse]) or 'none'}")
     return bool(worse.any())
 

@@ -78,10 +78,10 @@ def public_data() -> Callable[[str], Path]:
     """Path of a public table or dump, where it is at hand."""
 
     def path(name: str) -> Path:
-        found = SHARED / name
-        if not found.exists():
+        actual = SHARED / name
+        if not actual.exists():
             pytest.skip(f"public data {name} is not at hand")
-        return found
+        return actual
 
     return path
 
@@ -175,9 +175,9 @@ def make_ops(*rows: Mapping[str, object]) -> pd.DataFrame:
 
 def make_measurements(rows: pd.DataFrame | Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """MEASUREMENTS as they are read from a file, with the operator of each row."""
-    found = pd.DataFrame(rows)
+    actual = pd.DataFrame(rows)
     return with_operators(
-        MEASUREMENTS.conform(found if len(found) else found.reindex(columns=MEASUREMENTS.names()), "")
+        MEASUREMENTS.conform(actual if len(actual) else actual.reindex(columns=MEASUREMENTS.names()), "")
     )
 
 

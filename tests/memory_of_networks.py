@@ -54,9 +54,9 @@ def judged(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
     """Each usable row of the traced networks, with our interval and what we count of tensors [B]."""
     traced = {path.name.removesuffix(".json.gz"): path for path in sorted(folder.glob("*.json.gz"))}
     rows = usable(table[table["model"].isin(list(traced))])
-    found = [values for model, of_model in rows.groupby("model", sort=False)
+    actual = [values for model, of_model in rows.groupby("model", sort=False)
              for values in _estimates(traced[str(model)], of_model["batch"])]  # fmt: skip
-    return rows.assign(**dict(zip(("low", "mid", "high", "tensors"), np.transpose(found), strict=True)))
+    return rows.assign(**dict(zip(("low", "mid", "high", "tensors"), np.transpose(actual), strict=True)))
 
 
 def _estimates(trace: Path, batches: "pd.Series[int]") -> Iterator[tuple[float, ...]]:

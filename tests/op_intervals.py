@@ -70,12 +70,12 @@ def with_amounts(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(flop=shape.flop(), bytes=shape.bytes(itemsizes(rows["precision"])))
 
 
-def table(found: pd.DataFrame) -> pd.DataFrame:
+def table(actual: pd.DataFrame) -> pd.DataFrame:
     """By operator: kernels, and the per cent of them that intervals hold, with equal weight for each device."""
-    outside = found.groupby([*GROUP[2:], "device"])[["below", "above"]].mean()
+    outside = actual.groupby([*GROUP[2:], "device"])[["below", "above"]].mean()
     mean = 100 * outside.groupby(level=GROUP[2:]).mean()
     mean.insert(0, "held", 100 - mean["below"] - mean["above"])
-    mean.insert(0, "kernels", found.groupby(GROUP[2:]).size())
+    mean.insert(0, "kernels", actual.groupby(GROUP[2:]).size())
     return mean.round(1)
 
 

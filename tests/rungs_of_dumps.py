@@ -26,10 +26,10 @@ CACHE_SPEEDUP = 4.0
 TOLERANCE = 1.1
 
 
-def device_time(found: Estimate) -> pd.Series:
+def device_time(actual: Estimate) -> pd.Series:
     """The source's time by method, of the ops that a device ran [s]."""
-    ops = found.prediction.ops
-    on_host = ops["op_class"].isin(HOST_CLASSES) | (on_processor(ops) & not_a_processor(found.source))
+    ops = actual.prediction.ops
+    on_host = ops["op_class"].isin(HOST_CLASSES) | (on_processor(ops) & not_a_processor(actual.source))
     return ops[~on_host].groupby("method")["time_s"].sum()
 
 
@@ -37,9 +37,9 @@ def not_a_processor(source: DeviceSpec | None) -> bool:
     return source is None or not source.is_processor
 
 
-def impossible(found: Estimate) -> pd.DataFrame:
+def impossible(actual: Estimate) -> pd.DataFrame:
     """Ops above the source's highest peak, or its bandwidth and cache, that are not proportional."""
-    source, ops = found.source, found.prediction.ops
+    source, ops = actual.source, actual.prediction.ops
     if source is None:
         return ops.iloc[:0]
     own = ops[(ops["time_s"] > 0) & (ops["method"] != "proportional") & ~on_processor(ops)]
@@ -61,23 +61,23 @@ def highest_peak(device: DeviceSpec) -> float:
 def estimate_dump(path: Path, target: str, device: str) -> Estimate:
     """A dump on the target, from its own device, or from that of the manifest where it names none."""
     profile = read_profile(path)
-    found = estimate(profile, RunPlan(target, draws=0))
+    actual = estimate(profile, RunPlan(target, draws=0))
     near = device.removeprefix("~")
-    return found if found.source or not near else estimate(profile, RunPlan(target, source=near, draws=0))
+    return actual if actual.source or not near else estimate(profile, RunPlan(target, source=near, draws=0))
 
 
-def shares(found: Estimate) -> dict[str, float]:
+def shares(actual: Estimate) -> dict[str, float]:
     """Share of the source's device time by evidence [%]."""
-    time = device_time(found)
+    time = device_time(actual)
     total = max(float(time.sum()), np.finfo(float).tiny)
     left = {name: 100 * float(time.get(name, 0.0)) / total for name in ("proportional", "unchanged")}
     return {"modelled": 100 - sum(left.values()), **left}
 
 
-def show(name: str, found: Estimate) -> None:
+def show(name: str, actual: Estimate) -> None:
     """Print the line of a dump, and below it the ops that no device could have run."""
-    wrong, source = impossible(found), found.source.name if found.source else "unknown"
-    numbers = "".join(f"{share:{width}.1f}" for share, width in zip(shares(found).values(), (8, 13, 10), strict=True))
+    wrong, source = impossible(actual), actual.source.name if actual.source else "unknown"
+    numbers = "".join(f"{share:{width}.1f}" for share, width in zip(shares(actual).values(), (8, 13, 10), strict=True))
     print(f"{name:40} {source:18} {numbers} {len(wrong):10d}")
     for op, time_s, flop, moved in wrong[["op", "time_s", "flop", "bytes"]].itertuples(index=False):
         print(f"    {op}: {flop / time_s:.3g} FLOP/s, {moved / time_s:.3g} B/s")

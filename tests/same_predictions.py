@@ -140,10 +140,10 @@ def main() -> None:
         )
         new = documents_of(HERE, place / "wanted.json", place / "new.json")
     lines = [f"{name}: {line}" for name in new for line in differences(old.get(name), new[name])]
-    found = [line for line in lines if not any(word in line.rpartition(": ")[0] for word in asked.but)]
-    sys.stdout.write("".join(f"{line}\n" for line in found))
-    sys.stdout.write(f"{len(new)} commands, {len(found)} differences\n")
-    sys.exit(bool(found))
+    actual = [line for line in lines if not any(word in line.rpartition(": ")[0] for word in asked.but)]
+    sys.stdout.write("".join(f"{line}\n" for line in actual))
+    sys.stdout.write(f"{len(new)} commands, {len(actual)} differences\n")
+    sys.exit(bool(actual))
 
 
 if __name__ == "__main__":

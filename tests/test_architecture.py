@@ -49,8 +49,8 @@ def imported_rooms(path: Path) -> set[str]:
 
 def of_modules(find: Callable[[Path], Collection[str]]) -> dict[str, Collection[str]]:
     """What is wrong with each module, by its path; nothing of the others."""
-    found = {str(path.relative_to(PACKAGE)): find(path) for path in MODULES}
-    return {path: faults for path, faults in found.items() if faults}
+    actual = {str(path.relative_to(PACKAGE)): find(path) for path in MODULES}
+    return {path: faults for path, faults in actual.items() if faults}
 
 
 def test_imports_point_one_way() -> None:

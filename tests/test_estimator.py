@@ -47,9 +47,9 @@ def test_the_list_the_types_and_the_places_are_the_same() -> None:
 
 @pytest.mark.parametrize("name", [name for name in estimator.__all__ if name != "__version__"])
 def test_every_name_is_documented(name: str) -> None:
-    found = getattr(estimator, name)
-    assert inspect.getdoc(found)
-    members = inspect.getmembers(found) if name.endswith("Result") else []
+    actual = getattr(estimator, name)
+    assert inspect.getdoc(actual)
+    members = inspect.getmembers(actual) if name.endswith("Result") else []
     for member, value in members:
         if not member.startswith("_") and (isinstance(value, property) or inspect.isfunction(value)):
             assert inspect.getdoc(value), f"{name}.{member}"
@@ -57,10 +57,10 @@ def test_every_name_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("verb", ["estimate", "compare", "scale", "figure_of_merit", "write_report"])
 def test_verbs_say_arguments_errors_and_an_example(verb: str) -> None:
-    found = getattr(estimator, verb)
-    text = inspect.getdoc(found) or ""
+    actual = getattr(estimator, verb)
+    text = inspect.getdoc(actual) or ""
     assert all(f"{part}:\n" in text for part in ("Args", "Raises", "Example"))
-    assert all(f"    {name}: " in text for name in inspect.signature(found).parameters)
+    assert all(f"    {name}: " in text for name in inspect.signature(actual).parameters)
 
 
 @pytest.mark.parametrize("verb", ["estimate", "compare", "scale"])

@@ -31,8 +31,8 @@ def test_the_table_has_a_row_for_each(result: CompareResult) -> None:
 
 @pytest.mark.slow
 def test_profiles_come_before_devices() -> None:
-    found = compare(["p1b3", "nt3"], ["v100", "a100"], draws=0)
-    pairs = [(each.estimate.profile.workload.name, each.estimate.target.vendor) for each in found]
+    actual = compare(["p1b3", "nt3"], ["v100", "a100"], draws=0)
+    pairs = [(each.estimate.profile.workload.name, each.estimate.target.vendor) for each in actual]
     assert pairs == [("p1b3", "NVIDIA"), ("p1b3", "NVIDIA"), ("nt3", "NVIDIA"), ("nt3", "NVIDIA")]
 
 
@@ -49,25 +49,25 @@ def test_labels_tell_estimates_apart(result: CompareResult, p1b3: Profile) -> No
 
 
 @pytest.mark.slow
-def test_ways_to_run_one_device_are_told_apart() -> None:
+def test_ways_to_run_one_device_are_distinguished() -> None:
     ways: list[dict[str, Any]] = [{}, {"fusion": "elementwise"}, {"mode": "inference"}, {"layout": "channels-first"}]
-    found = compare("nt3", [RunPlan("v100", draws=0, **way) for way in ways])
-    names = labels([each.estimate for each in found])
+    actual = compare("nt3", [RunPlan("v100", draws=0, **way) for way in ways])
+    names = labels([each.estimate for each in actual])
     assert len(set(names)) == len(names)
     assert names[1] == "nt3 on v100-sxm2-16gb, training, fusion: elementwise, layout: auto"
-    assert found.table["fusion"].tolist() == ["none", "elementwise", "none", "none"]
-    assert found.table["layout"].tolist() == ["auto", "auto", "auto", "channels-first"]
+    assert actual.table["fusion"].tolist() == ["none", "elementwise", "none", "none"]
+    assert actual.table["layout"].tolist() == ["auto", "auto", "auto", "channels-first"]
 
 
 def test_an_unfit_device_is_a_row_that_says_why() -> None:
-    found = compare("p1b3", ["tpu-v4", "v100"], draws=0)
-    assert [each.estimate.target.name for each in found] == ["v100-sxm2-16gb"]
-    assert found.table["target"].tolist() == ["tpu-v4", "v100-sxm2-16gb"]
-    assert found.table["step_s"].isna().tolist() == [True, False]
-    assert found.table["refused"][0] == found.unfit[0].why
-    assert "p1b3 on tpu-v4: refused" in repr(found)
-    assert "refused" in found._repr_html_()
-    assert len(found.plot().axes[0].get_yticklabels()) == 1
+    actual = compare("p1b3", ["tpu-v4", "v100"], draws=0)
+    assert [each.estimate.target.name for each in actual] == ["v100-sxm2-16gb"]
+    assert actual.table["target"].tolist() == ["tpu-v4", "v100-sxm2-16gb"]
+    assert actual.table["step_s"].isna().tolist() == [True, False]
+    assert actual.table["refused"][0] == actual.unfit[0].why
+    assert "p1b3 on tpu-v4: refused" in repr(actual)
+    assert "refused" in actual._repr_html_()
+    assert len(actual.plot().axes[0].get_yticklabels()) == 1
     with pytest.raises(EstimatorError, match="tpu-v4 gives no peak for fp32"):
         compare("p1b3", "tpu-v4", draws=0)
 

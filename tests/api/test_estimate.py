@@ -30,8 +30,8 @@ def test_every_keyword_reaches_the_plan(p1b3: Profile) -> None:
         "precision": "fp16", "batch": 50, "mode": "training", "host": 0.5, "input": "none", "fusion": "elementwise",
         "layout": "none", "seed": 3, "draws": 20,
     }  # fmt: skip
-    found = estimate(p1b3, "v100", source="k20x", **options)  # type: ignore[arg-type]
-    assert found.estimate.plan == RunPlan("v100", source="k20x", **options)  # type: ignore[arg-type]
+    actual = estimate(p1b3, "v100", source="k20x", **options)  # type: ignore[arg-type]
+    assert actual.estimate.plan == RunPlan("v100", source="k20x", **options)  # type: ignore[arg-type]
 
 
 def test_the_step_is_an_interval_in_seconds(result: EstimateResult) -> None:
@@ -46,10 +46,10 @@ def test_the_step_is_an_interval_in_seconds(result: EstimateResult) -> None:
 
 
 def test_without_draws_there_are_no_ends(p1b3: Profile) -> None:
-    found = estimate(p1b3, "v100", draws=0)
-    assert found.step_s == Interval(None, found.step.total[0], None, covers="all")
-    assert found.parts["low_s"].isna().all()
-    assert found.parts["time_s"].sum() == pytest.approx(found.step_s.mid)
+    actual = estimate(p1b3, "v100", draws=0)
+    assert actual.step_s == Interval(None, actual.step.total[0], None, covers="all")
+    assert actual.parts["low_s"].isna().all()
+    assert actual.parts["time_s"].sum() == pytest.approx(actual.step_s.mid)
 
 
 def test_ops_are_the_rows_of_the_document(result: EstimateResult) -> None:
@@ -91,8 +91,8 @@ def test_parts_add_up_to_the_step(result: EstimateResult) -> None:
     ("name", "options"), [("p1b3", {}), ("nt3", {"mode": "inference"}), ("gpt2", {"batch": 2}), ("p1b1", {"host": 2.0})]
 )
 def test_critical_events_the_host_and_its_launches_make_the_step(name: str, options: dict[str, object]) -> None:
-    found = estimate(name, "h100", draws=0, **options)  # type: ignore[arg-type]
-    timeline, step = found.timeline, found.step
+    actual = estimate(name, "h100", draws=0, **options)  # type: ignore[arg-type]
+    timeline, step = actual.timeline, actual.step
     assert list(timeline.columns[:1]) == ["op"]
     assert {"op", "lane", "start_s", "end_s", "critical"} <= set(timeline.columns)
     assert timeline["start_s"].min() == 0
@@ -101,7 +101,7 @@ def test_critical_events_the_host_and_its_launches_make_the_step(name: str, opti
     host_s = float(step.host[0] + step.latency[0])
     assert timeline["critical_s"].sum() == pytest.approx(step.total[0], abs=host_s + 1e-12)
     ran = timeline[timeline["row"].notna()]
-    assert ran["op"].tolist() == found.ops["op"].iloc[ran["row"].to_numpy(dtype=int)].tolist()
+    assert ran["op"].tolist() == actual.ops["op"].iloc[ran["row"].to_numpy(dtype=int)].tolist()
 
 
 def test_a_device_of_ones_own_is_predicted_and_checked(p1b3: Profile) -> None:
@@ -118,8 +118,8 @@ def test_the_lints_read_a_device_of_ones_own(p1b3: Profile) -> None:
 
 
 def test_a_device_of_ones_own_is_a_source_too(p1b3: Profile) -> None:
-    found = estimate(p1b3, "v100", source=make_device(name="mine"), draws=0)
-    assert found.document()["source"] == "mine"
+    actual = estimate(p1b3, "v100", source=make_device(name="mine"), draws=0)
+    assert actual.document()["source"] == "mine"
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_one_of_several_devices_has_no_timeline(result: EstimateResult) -> None:
 
 
 def test_another_batch_has_no_speedup(p1b3: Profile) -> None:
-    found = estimate(p1b3, "v100", batch=50, draws=0)
-    assert found.speedup is None
-    assert "speedup" not in repr(found)
-    assert np.isnan(found.estimate.source_step_s)
+    actual = estimate(p1b3, "v100", batch=50, draws=0)
+    assert actual.speedup is None
+    assert "speedup" not in repr(actual)
+    assert np.isnan(actual.estimate.source_step_s)

@@ -37,12 +37,12 @@ def test_the_document_is_that_of_the_command_line() -> None:
 
 
 def test_a_study_may_be_a_mapping() -> None:
-    found = figure_of_merit(LECTURE)
-    assert found.fom.loc["machine-a", "fom"] == pytest.approx(82.5973, abs=5e-5)
-    assert bool(found.fom.loc["machine-a", "meets_threshold"])
-    assert found.study.inputs.keys() == {"study"}
-    assert found.study.inputs == figure_of_merit(LECTURE).study.inputs
-    assert repr(found).splitlines()[1:] == ["  machine-a: 82.5973"]
+    actual = figure_of_merit(LECTURE)
+    assert actual.fom.loc["machine-a", "fom"] == pytest.approx(82.5973, abs=5e-5)
+    assert bool(actual.fom.loc["machine-a", "meets_threshold"])
+    assert actual.study.inputs.keys() == {"study"}
+    assert actual.study.inputs == figure_of_merit(LECTURE).study.inputs
+    assert repr(actual).splitlines()[1:] == ["  machine-a: 82.5973"]
 
 
 def test_faults_of_a_mapping_name_no_file_and_no_line() -> None:
@@ -61,10 +61,10 @@ def test_files_of_a_mapping_are_named_from_the_working_folder(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     machines = {"old": {"system": "titan"}, "new": {"device": Path("mine.yaml"), "nodes": 10, "devices_per_node": 4}}
     unit = {"profile": "p1b3", "samples": 1000, "epochs": 1}
-    found = figure_of_merit(
+    actual = figure_of_merit(
         {"title": "t", "baseline": "old", "draws": 20, "machines": machines, "units_of_work": {"P": unit}}
     )
-    assert found.estimates["new", "P"].estimate.target.name == "mine"
+    assert actual.estimates["new", "P"].estimate.target.name == "mine"
 
 
 def test_a_row_for_each_machine_and_each_unit_on_it(result: FigureOfMeritResult) -> None:
@@ -104,7 +104,7 @@ def test_a_study_of_tables_alone_has_no_figure(tmp_path: Path) -> None:
 
 
 def test_a_report_is_written_of_either_result(tmp_path: Path) -> None:
-    found = figure_of_merit(LECTURE)
-    paths = write_report(found, tmp_path / "a")
+    actual = figure_of_merit(LECTURE)
+    paths = write_report(actual, tmp_path / "a")
     assert [path.name for path in paths] == ["report.html", "results.json"]
-    assert paths[0].read_bytes() == write_report(found.study, str(tmp_path / "b"))[0].read_bytes()
+    assert paths[0].read_bytes() == write_report(actual.study, str(tmp_path / "b"))[0].read_bytes()

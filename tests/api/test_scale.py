@@ -60,15 +60,15 @@ def test_timed_steps_correct_the_others(tmp_path: Path) -> None:
 
 
 def test_several_splits_stand_below_each_other() -> None:
-    found = scale("vgg16", "dgx-a100", [8], parallel=["data", "zero1"], draws=0)
-    assert found.table["parallel"].tolist() == ["data", "zero1"]
-    assert [row.split(",")[0].strip() for row in repr(found).splitlines()[1:]] == ["data", "zero1"]
+    actual = scale("vgg16", "dgx-a100", [8], parallel=["data", "zero1"], draws=0)
+    assert actual.table["parallel"].tolist() == ["data", "zero1"]
+    assert [row.split(",")[0].strip() for row in repr(actual).splitlines()[1:]] == ["data", "zero1"]
 
 
 def test_without_power_and_memory_the_table_has_gaps(p1b3: Profile) -> None:
-    found = scale(p1b3, "aurora", [1, 12], draws=0).table
-    assert len(found) == 2
-    assert str(found["power_low_w"].dtype) == "float64"
+    actual = scale(p1b3, "aurora", [1, 12], draws=0).table
+    assert len(actual) == 2
+    assert str(actual["power_low_w"].dtype) == "float64"
 
 
 def test_it_shows_itself(result: ScaleResult) -> None:

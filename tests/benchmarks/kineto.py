@@ -140,9 +140,9 @@ def main() -> None:
         write_trace(path, size * 10**6)
         runs: dict[str, list[Any]] = {"json.load": [], "read": []}
         for _ in range(RUNS):
-            for what, found in runs.items():
-                found.append(run(what, path, END))
-        times = {what: statistics.median(one["seconds"] for one in found) for what, found in runs.items()}
+            for what, actual in runs.items():
+                actual.append(run(what, path, END))
+        times = {what: statistics.median(one["seconds"] for one in actual) for what, actual in runs.items()}
         peak = max(one["peak"] for one in runs["read"])
         print(f"time: {times['read'] / times['json.load']:.2f} x json.load of {times['json.load']:.2f} s (goal 0.5)")
         print(f"memory: {peak / path.stat().st_size:.2f} x the file of {path.stat().st_size / 1e6:.0f} MB (goal 1.5)")

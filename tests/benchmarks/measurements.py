@@ -49,8 +49,8 @@ def write_table(path: Path, megabytes: float) -> int:
 def run(command: str, path: Path) -> dict[str, float]:
     """Rows, seconds and peak memory [MiB] of one command in a process of its own."""
     code = START + COMMANDS[command] + END
-    found = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    return dict(json.loads(found.stdout))
+    actual = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    return dict(json.loads(actual.stdout))
 
 
 def main() -> None:
@@ -59,11 +59,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
         rows = write_table(path, megabytes)
-        found = {command: run(command, path) for command in COMMANDS}
-        assert all(result["rows"] == rows for result in found.values())
-    for command, result in found.items():
+        actual = {command: run(command, path) for command in COMMANDS}
+        assert all(result["rows"] == rows for result in actual.values())
+    for command, result in actual.items():
         print(f"{command}: {result['seconds']:.1f} s, {result['peak']:.0f} MiB for {rows} rows in {megabytes:g} MB")
-    ratios = (found["import"][name] / found["pandas.read_csv"][name] for name in ("seconds", "peak"))
+    ratios = (actual["import"][name] / actual["pandas.read_csv"][name] for name in ("seconds", "peak"))
     print("import over pandas.read_csv: {:.2f} x the time, {:.2f} x the memory".format(*ratios))
 
 

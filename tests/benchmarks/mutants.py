@@ -44,9 +44,9 @@ def mutants() -> Iterator[tuple[str, str, Path, str]]:
     from mutmut.utils.file_utils import walk_mutatable_files
 
     for path in sorted(walk_mutatable_files()):
-        found = SourceFileMutationData(path=path)
-        found.load()
-        for name, code in found.exit_code_by_key.items():
+        actual = SourceFileMutationData(path=path)
+        actual.load()
+        for name, code in actual.exit_code_by_key.items():
             yield path.parts[1], name, path, status_by_exit_code[code]
 
 
@@ -97,9 +97,9 @@ def main(number: int = 100, seed: int = 1) -> None:
     with Path("mutants/log.txt").open("w") as log:
         run = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", "1", *sample]
         subprocess.run(run, check=True, stdout=log, stderr=log, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    told = {name: (status, path) for _, name, path, status in mutants()}
+    outcomes = {name: (status, path) for _, name, path, status in mutants()}
     for package, of in drawn.items():
-        hits = sum(told[name][0] in NOTICED for name in of)
+        hits = sum(outcomes[name][0] in NOTICED for name in of)
         low, high = wilson(hits, len(of))
         print(
             f"{package}: {hits} of {len(of)} mutants noticed, {hits / len(of):.0%} ({low:.0%} – {high:.0%}), ", end=""
@@ -107,7 +107,7 @@ def main(number: int = 100, seed: int = 1) -> None:
         print(f"drawn from {len(names[package])}")
     known = judged()
     for name in sample:
-        status, path = told[name]
+        status, path = outcomes[name]
         if status not in NOTICED:
             line, text = change(name, path)
             print(f"{path}:{line}  {text}\n    {known.get((str(path), text), f'not judged yet: {status}')}")

@@ -99,10 +99,10 @@ def main() -> None:
         work = random_work(rows, mix)
         predicted(work.head(100), plan)  # what is imported and read once
         bare, whole = (min(seconds(what, work, plan) for _ in range(RUNS)) for what in (roofline, summarised))
-        found, tenth = (min(predicted(part, plan) for _ in range(RUNS)) for part in (work, work.head(rows // 10)))
-        print(f"{name}: {found / bare:.1f} x a roofline of {bare:.2f} s (goal {GOAL:g}),", end=" ")
-        print(f"{found / whole:.1f} x one with its interval; {1e6 * found / rows:.0f} us a row,", end=" ")
-        print(f"{found / rows / (tenth / (rows // 10)):.2f} x that of a tenth of the rows")
+        actual, tenth = (min(predicted(part, plan) for _ in range(RUNS)) for part in (work, work.head(rows // 10)))
+        print(f"{name}: {actual / bare:.1f} x a roofline of {bare:.2f} s (goal {GOAL:g}),", end=" ")
+        print(f"{actual / whole:.1f} x one with its interval; {1e6 * actual / rows:.0f} us a row,", end=" ")
+        print(f"{actual / rows / (tenth / (rows // 10)):.2f} x that of a tenth of the rows")
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ def main() -> None:
     duration_s, pace = np.full(kernels, KERNEL_S), np.ones(draws)
     events = Events(timeline(kernels))
     bare = seconds(lambda: (factor * duration_s).sum(axis=1))
-    found = seconds(lambda: step_s(replay(events, factor, pace, kernels * LAUNCH_S)))
-    print(f"{kernels} kernels, {draws} draws: {found / bare:.1f} x one pass of numpy, {bare:.2f} s (goal {GOAL:g})")
+    actual = seconds(lambda: step_s(replay(events, factor, pace, kernels * LAUNCH_S)))
+    print(f"{kernels} kernels, {draws} draws: {actual / bare:.1f} x one pass of numpy, {bare:.2f} s (goal {GOAL:g})")
 
 
 if __name__ == "__main__":

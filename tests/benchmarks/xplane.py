@@ -85,8 +85,8 @@ def fast(path: Path) -> tuple[object, ...]:
     profile = xplane.read([Dump(path)], Workload(name="benchmark"))
     ops, steps = profile.ops, profile.steps
     rows = zip(ops["op"], ops["kernel"], ops["shapes"], ops["calls"] * steps, ops["time_s"] * steps, strict=True)
-    found = {(op, kernel, shapes): (round(calls), round(1e12 * time_s)) for op, kernel, shapes, calls, time_s in rows}
-    return found, steps, round(1e12 * (profile.busy_step_s or 0) * steps)
+    actual = {(op, kernel, shapes): (round(calls), round(1e12 * time_s)) for op, kernel, shapes, calls, time_s in rows}
+    return actual, steps, round(1e12 * (profile.busy_step_s or 0) * steps)
 
 
 def plain(path: Path) -> tuple[object, ...]:
@@ -94,8 +94,8 @@ def plain(path: Path) -> tuple[object, ...]:
 
     calls, self_ps, busy, steps = plain_reader.read(path.read_bytes())
     shape_of = {text: ops.typed_shapes(text)[0] for text in {row[2] for row in calls}}
-    found = {(row[0], row[1], shape_of[row[2]]): (calls[row], self_ps[row]) for row in calls}
-    return found, steps, busy
+    actual = {(row[0], row[1], shape_of[row[2]]): (calls[row], self_ps[row]) for row in calls}
+    return actual, steps, busy
 
 
 def peak_memory() -> int:
@@ -118,9 +118,9 @@ def main() -> None:
         size = path.stat().st_size
         times: dict[str, list[tuple[float, float]]] = {"fast": [], "plain": []}
         for _ in range(RUNS):
-            for way, found in times.items():
-                found.append(measure(way, path))
-        second = {way: statistics.median(t for t, _ in found) for way, found in times.items()}
+            for way, actual in times.items():
+                actual.append(measure(way, path))
+        second = {way: statistics.median(t for t, _ in actual) for way, actual in times.items()}
         peak = max(peak for _, peak in times["fast"])
         print(f"{size / MIB:.0f} MiB: {second['plain'] / second['fast']:.1f} x as fast as parse + walk (goal 4)")
         print(f"peak memory {peak / size:.2f} x the file, {peak / MIB:.0f} MiB (goal: at most 0.5 x or 128 MiB)")

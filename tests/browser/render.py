@@ -55,14 +55,14 @@ def wide_tables(report: Path, section: str, width: int) -> list[str]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": width, "height": 900})
         page.goto(report.resolve().as_uri())
-        found: list[str] = page.evaluate(f"{scrolls}.map(each => each.textContent.slice(0, 60))")
+        actual: list[str] = page.evaluate(f"{scrolls}.map(each => each.textContent.slice(0, 60))")
         browser.close()
-    return found
+    return actual
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
-    found = render(Path(sys.argv[1]), target)
-    sys.stdout.write("\n".join(found or [f"no complaints; screenshots in {target}"]) + "\n")
-    sys.exit(bool(found))
+    actual = render(Path(sys.argv[1]), target)
+    sys.stdout.write("\n".join(actual or [f"no complaints; screenshots in {target}"]) + "\n")
+    sys.exit(bool(actual))

@@ -50,8 +50,8 @@ def run(
     *words: str, code: int = 0, cwd: Path | None = None, columns: int | None = 120, terminal: bool = False
 ) -> Output:
     """Run a command line in this process, and check its exit code."""
-    found, output = attempt(*words, cwd=cwd, columns=columns, terminal=terminal)
-    assert found == code, output.stderr
+    actual, output = attempt(*words, cwd=cwd, columns=columns, terminal=terminal)
+    assert actual == code, output.stderr
     return output
 
 

@@ -113,7 +113,7 @@ def test_a_folder_stands_for_the_study_in_it(tmp_path: Path) -> None:
         ("fom nosuch", "Unknown study 'nosuch'. Give a file, or one of candle-fom, exascale-day"),
     ],
 )
-def test_wrong_files_and_names_are_told_what_they_are(tmp_path: Path, words: str, sentence: str) -> None:
+def test_errors_state_what_wrong_files_and_names_are(tmp_path: Path, words: str, sentence: str) -> None:
     files = {
         "my.yaml": DEVICE, "s.yaml": STUDY, "empty": "", "bits.yaml": DEVICE.replace("500 GB", "12 Tb"),
         "upper.csv": SHAPES.replace("op_class", "Op_Class"), "semicolons.csv": SHAPES.replace(",", ";"),

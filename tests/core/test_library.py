@@ -50,11 +50,11 @@ def test_folders_are_named_in_full(own: Path) -> None:
     ("name", "is_path"),
     [("./x", True), ("a/b", True), ("x.pb", True), ("x.json.gz", True), ("p1b3", False), ("mine.v2", False)],
 )
-def test_paths_are_told_from_names(name: str, is_path: bool) -> None:
+def test_paths_are_distinguished_from_names(name: str, is_path: bool) -> None:
     assert library.looks_like_path(name) == is_path
 
 
-def test_several_names_in_one_are_told_apart() -> None:
+def test_several_names_in_one_are_distinguished() -> None:
     sentence = "^'h100,mi300x' is 2 names; expected one device: where several may be given, repeat the option.$"
     with pytest.raises(EstimatorError, match=sentence):
         load_device("h100,mi300x")

@@ -23,7 +23,7 @@ from estimator.devices import load_device
         ("profile", "lecture-example", "a study is named by 'estimator fom lecture-example'"),
     ],
 )
-def test_it_is_said_what_a_name_is(wanted: str, name: str, sentence: str) -> None:
+def test_the_error_states_what_a_name_is(wanted: str, name: str, sentence: str) -> None:
     assert sentence in of_other_kind(wanted, name)
 
 

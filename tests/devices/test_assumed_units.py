@@ -55,11 +55,11 @@ EXACT = {"value": "10 TFLOP/s", "clock": "1 GHz", "flop_per_clock": 100}
 def test_units_make_a_peak_at_a_clock(
     fields: dict[str, object], units: float, clock: float, uncertainty: float | None
 ) -> None:
-    found = with_assumed_units(make_device(**fields))
-    assert found.compute_units is not None
-    assert found.compute_units.value == round(units)
-    assert found.clock == clock
-    assert found.compute_units.relative_uncertainty == uncertainty
+    actual = with_assumed_units(make_device(**fields))
+    assert actual.compute_units is not None
+    assert actual.compute_units.value == round(units)
+    assert actual.clock == clock
+    assert actual.compute_units.relative_uncertainty == uncertainty
 
 
 def test_what_is_assumed_says_so_and_from_what() -> None:
@@ -82,9 +82,9 @@ def test_usual_numbers_are_those_of_the_catalogue(gpus: list[DeviceSpec]) -> Non
 def test_nine_in_ten_assumed_numbers_are_in_their_intervals(gpus: list[DeviceSpec]) -> None:
     held = []
     for device in gpus:
-        found = with_assumed_units(without_clocks(device).model_copy(update={"compute_units": None}))
-        assert found.compute_units is not None
+        actual = with_assumed_units(without_clocks(device).model_copy(update={"compute_units": None}))
+        assert actual.compute_units is not None
         assert device.compute_units is not None
-        ratio = found.compute_units.value / device.compute_units.value
-        held.append(abs(np.log(ratio)) <= np.log1p(found.compute_units.relative_uncertainty or 0.0))
+        ratio = actual.compute_units.value / device.compute_units.value
+        held.append(abs(np.log(ratio)) <= np.log1p(actual.compute_units.relative_uncertainty or 0.0))
     assert 0.88 < np.mean(held) < 0.98

@@ -19,7 +19,7 @@ def names(profile: Profile, numbers: DeviceNumbers, recorded: str | None = None)
 
 
 @pytest.mark.parametrize(
-    ("numbers", "found"),
+    ("numbers", "expected"),
     [
         (MI300X, ["mi300x"]),
         (replace(MI300X, memory=256 * GIB), ["mi325x"]),
@@ -33,9 +33,9 @@ def names(profile: Profile, numbers: DeviceNumbers, recorded: str | None = None)
     ],
 )
 def test_units_memory_clock_and_bandwidth_tell_the_device(
-    p1b3: Profile, numbers: DeviceNumbers, found: list[str]
+    p1b3: Profile, numbers: DeviceNumbers, expected: list[str]
 ) -> None:
-    assert names(p1b3, numbers) == found
+    assert names(p1b3, numbers) == expected
 
 
 def test_a_name_counts_before_numbers(p1b3: Profile) -> None:
@@ -45,5 +45,5 @@ def test_a_name_counts_before_numbers(p1b3: Profile) -> None:
     assert recorded_devices(stated) == ()
 
 
-def test_without_name_and_numbers_no_device_is_told(p1b3: Profile) -> None:
+def test_without_name_and_numbers_no_device_is_known(p1b3: Profile) -> None:
     assert recorded_devices(replace(p1b3, device=None)) == ()

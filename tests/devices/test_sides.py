@@ -168,7 +168,7 @@ def test_of_several_devices_with_these_numbers_none_is_taken(p1b3: Profile) -> N
     assert "may be p100-pcie-16gb or p100-sxm2-16gb" in note.text
 
 
-def test_a_source_of_layers_of_which_nothing_ran_is_said_to_be_unused() -> None:
+def test_a_source_of_layers_of_which_nothing_ran_is_noted_to_be_unused() -> None:
     (note,) = unknown(layers_profile(), RunPlan("v100", source="k20x"), None, needed=True)
     assert "nothing ran in this profile, so it holds no times of k20x" in note.text
     assert unknown(layers_profile(), RunPlan("v100"), None, needed=True) == ()

@@ -67,14 +67,14 @@ def blocks(page: Path) -> Iterator[Block]:
     tokens = _tokens(page.read_text(encoding="utf-8"))
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.type == "fence" and not token.info.startswith("{"):
-            said = COMMENT.search(before.content) if before is not None and before.type == "html_block" else None
-            marks = {said["word"].replace(" ", "_"): said["what"]} if said else {}
+            comment = COMMENT.search(before.content) if before is not None and before.type == "html_block" else None
+            marks = {comment["word"].replace(" ", "_"): comment["what"]} if comment else {}
             yield Block(page, (token.map or [0])[0] + 1, token.info.strip(), token.content, **marks)
 
 
 def sentences(page: Path) -> Iterator[Sentence]:
     """Yield the sentences of a page's paragraphs and lists; headings, tables and code are none."""
-    text = NO_PROSE.sub(lambda found: "\n" * found[0].count("\n"), page.read_text(encoding="utf-8"))
+    text = NO_PROSE.sub(lambda actual: "\n" * actual[0].count("\n"), page.read_text(encoding="utf-8"))
     tokens = _tokens(text)
     for before, token in pairwise(tokens):
         if token.type == "inline" and before.type not in HIDDEN:
@@ -84,13 +84,13 @@ def sentences(page: Path) -> Iterator[Sentence]:
 
 def split(text: str) -> list[str]:
     """The sentences of a paragraph; a colon ends none."""
-    found: list[str] = []
+    actual: list[str] = []
     for part in ENDS.split(text.strip()):
-        if found and ABBREVIATION.search(found[-1]):
-            found[-1] += f" {part}"
+        if actual and ABBREVIATION.search(actual[-1]):
+            actual[-1] += f" {part}"
         elif part:
-            found.append(part)
-    return found
+            actual.append(part)
+    return actual
 
 
 def _tokens(text: str) -> list[Token]:

@@ -60,9 +60,9 @@ KEYS = {"study": {"baseline", "machines"}, "layers": {"kind", "blocks"}, "device
 def reader(block: Block) -> str | None:
     """What reads a block of YAML: as its comment says, or as its keys tell."""
     keys = set(yaml.safe_load(block.text))
-    told = [kind for kind, needed in KEYS.items() if needed <= keys]
+    known = [kind for kind, needed in KEYS.items() if needed <= keys]
     part = ["part of a study"] if keys <= Study.model_fields.keys() else []
-    return block.reads or next(iter([*told, *part]), None)
+    return block.reads or next(iter([*known, *part]), None)
 
 
 def is_run(block: Block) -> bool:
@@ -87,7 +87,9 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [page for page, found in BLOCKS.items() if any(map(is_run, found))], ids=lambda p: str(p.relative_to(ROOT))
+    "page",
+    [page for page, actual in BLOCKS.items() if any(map(is_run, actual))],
+    ids=lambda p: str(p.relative_to(ROOT)),
 )
 def test_commands_and_programs_run(page: Path, checkout: Path) -> None:
     path = f"{checkout.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -106,7 +108,7 @@ def test_commands_and_programs_run(page: Path, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", [b for found in BLOCKS.values() for b in found if b.language == "yaml" and b.not_run is None], ids=str
+    "block", [b for actual in BLOCKS.values() for b in actual if b.language == "yaml" and b.not_run is None], ids=str
 )
 def test_yaml_is_what_its_reader_accepts(block: Block, tmp_path: Path) -> None:
     kind = reader(block)
@@ -118,11 +120,11 @@ def test_yaml_is_what_its_reader_accepts(block: Block, tmp_path: Path) -> None:
 
 def test_every_block_says_what_it_is_and_why_it_is_not_run() -> None:
     known = {*RUN, "yaml", *SHOWN}
-    every = [block for found in BLOCKS.values() for block in found]
+    every = [block for actual in BLOCKS.values() for block in actual]
     assert [str(block) for block in every if block.language not in known] == []
     assert [str(block) for block in every if block.not_run is not None and len(block.not_run.split()) < 2] == []
 
 
 def test_most_blocks_are_run() -> None:
-    code = [block for found in BLOCKS.values() for block in found if block.language in RUN]
+    code = [block for actual in BLOCKS.values() for block in actual if block.language in RUN]
     assert sum(map(is_run, code)) >= 0.6 * len(code)

@@ -23,9 +23,9 @@ def run(cell: str, names: dict[str, Any]) -> object:
 def shown(value: object) -> str | bytes:
     """What a notebook shows of a value: a picture, HTML, or its text."""
     for name in ("_repr_png_", "_repr_html_"):
-        if found := getattr(value, name, lambda: None)():
-            assert isinstance(found, str | bytes)
-            return found
+        if actual := getattr(value, name, lambda: None)():
+            assert isinstance(actual, str | bytes)
+            return actual
     return repr(value)
 
 

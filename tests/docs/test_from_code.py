@@ -51,7 +51,7 @@ def test_every_table_operator_and_verb_is_there() -> None:
 def test_every_code_of_a_note_has_a_meaning_and_a_place() -> None:
     text = notes.markdown()
     assert [name for name in WARNINGS if f"| `{name}` | warning |" not in text] == []
-    assert [name for name, found in notes.places().items() if not found] == []
+    assert [name for name, actual in notes.places().items() if not actual] == []
     assert "| `rebatch-unknown` | warning | " in text
     assert text.count("`work/rebatch.py`") == 4
 
@@ -68,8 +68,8 @@ def test_every_device_system_and_study_is_there() -> None:
 
 @pytest.mark.slow
 def test_errors_are_those_of_the_shipped_table() -> None:
-    found = accuracy.errors()
-    rows = accuracy.of_problem(found, "gemm")
+    actual = accuracy.errors()
+    rows = accuracy.of_problem(actual, "gemm")
     assert rows.loc["ours", "n"] == 147365
     best = accuracy.best_simple(rows)
     assert best is not None
@@ -77,7 +77,7 @@ def test_errors_are_those_of_the_shipped_table() -> None:
     assert f"| {rows.loc['ours', 'median']:.1f}" in accuracy.overview()
     assert accuracy.best_simple(pd.DataFrame({"median": [1.0, 2.0]}, index=["ours", "roofline"])) is None
     sections = accuracy.problems()
-    assert [name for name in set(found["problem"]) if f"({name})=" not in sections] == []
+    assert [name for name in set(actual["problem"]) if f"({name})=" not in sections] == []
 
 
 def test_the_kept_validation_is_of_the_shipped_problems() -> None:
@@ -112,11 +112,11 @@ def test_a_method_without_a_point_is_drawn_as_nothing(monkeypatch: pytest.Monkey
         (Literal["a", "b"], "`a`, `b`", ""),
     ],
 )
-def test_types_are_told_in_words(hint: object, words: str, unit: str) -> None:
+def test_types_are_described_in_words(hint: object, words: str, unit: str) -> None:
     assert described(hint) == (words, unit)
 
 
-def test_units_are_told() -> None:
+def test_units_are_documented() -> None:
     hints = get_type_hints(DeviceSpec, include_extras=True)
     assert described(hints["memory_bandwidth"]) == ("rate with [source](#sourced), as `900 GB/s`", "B/s")
     assert described(get_type_hints(Machine, include_extras=True)["mtbf_node"]) == ("time, as `60 h`", "s")

@@ -42,7 +42,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "found"),
+    ("target", "expected"),
     [
         ("https://www.top500.org/lists", None),
         ("https:/top500.org", "is no address"),
@@ -51,7 +51,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         ("#another", "leads to no heading"),
     ],
 )
-def test_faults_of_links_are_found(target: str, found: str | None, tmp_path: Path) -> None:
+def test_faults_of_links_are_found(target: str, expected: str | None, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A part, of it\n")
-    assert fault(page, target) == found
+    assert fault(page, target) == expected

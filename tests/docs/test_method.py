@@ -21,7 +21,7 @@ EQUATION = re.compile(  # its name, the functions that compute it, its source
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
-def found(name: str) -> Any:
+def actual(name: str) -> Any:
     """The module, or the attribute or entry of one, that a dotted name means."""
     parts = name.split(".")
     module = next(place for place in range(len(parts), 0, -1) if _is_module(".".join(parts[:place])))
@@ -41,8 +41,8 @@ def _is_module(name: str) -> bool:
 
 def equations(page: Path) -> list[str]:
     """The lines of the list of all equations that are those of a page."""
-    found = EQUATION.findall(page.read_text(encoding="utf-8"))
-    lines = [f"- **{name}**: {functions}. *Source:* {source}." for name, functions, source in found]
+    actual = EQUATION.findall(page.read_text(encoding="utf-8"))
+    lines = [f"- **{name}**: {functions}. *Source:* {source}." for name, functions, source in actual]
     return [f"## [{page.stem}]({page.name})", *lines] if lines else []
 
 
@@ -53,14 +53,14 @@ def test_there_are_pages() -> None:
 @pages
 def test_every_name_can_be_imported(page: Path) -> None:
     for name in set(NAME.findall(page.read_text(encoding="utf-8"))):
-        assert found(name) is not None, name
+        assert actual(name) is not None, name
 
 
 @pages
 def test_every_value_is_that_of_the_code(page: Path) -> None:
     for name, written in VALUE.findall(page.read_text(encoding="utf-8")):
         values = [float(number.rstrip(".")) for number in re.split(r",\s", written)]
-        np.testing.assert_allclose(np.ravel(found(name)), values, err_msg=name)
+        np.testing.assert_allclose(np.ravel(actual(name)), values, err_msg=name)
 
 
 @pages

@@ -35,7 +35,7 @@ def test_the_readme_is_short() -> None:
     assert sum(lengths) / len(lengths) <= 18
 
 
-def test_sentences_are_told_apart() -> None:
+def test_sentences_are_distinguished() -> None:
     assert split("It is 3.5 % off, e.g. On a K80. See Smith et al. (2017). Is it? Yes: 4 GB.") == [
         "It is 3.5 % off, e.g. On a K80.", "See Smith et al. (2017).", "Is it?", "Yes: 4 GB.",
     ]  # fmt: skip

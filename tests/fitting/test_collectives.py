@@ -29,36 +29,36 @@ def rows(coefficients: CollectiveCoefficients = TRUE) -> pd.DataFrame:
         for device in DEVICES for operator in ("all_reduce", "all_gather") for ranks in (2, 4, 8)
         for size in 2.0 ** np.arange(10, 30, 2)
     ]  # fmt: skip
-    found = truth(*given)
+    actual = truth(*given)
     times = [
         pd.Series(collective_times(messages_of(part, device), links_of(device), coefficients).total_s, part.index)
-        for name, part in found.groupby("device")
+        for name, part in actual.groupby("device")
         if (device := load_device(str(name)))
     ]
-    return found.assign(time_s=pd.concat(times))
+    return actual.assign(time_s=pd.concat(times))
 
 
 def test_the_fit_finds_what_made_the_times() -> None:
-    found = fit(rows())
-    assert found.latency == pytest.approx(TRUE.latency, rel=0.1)
-    assert found.steps == pytest.approx(TRUE.steps, rel=0.1)
+    actual = fit(rows())
+    assert actual.latency == pytest.approx(TRUE.latency, rel=0.1)
+    assert actual.steps == pytest.approx(TRUE.steps, rel=0.1)
     for kind in ("pcie", "fabric"):  # tight priors: drawn from the library's own share to the true one
         (prior, _), true = PRIORS[kind], TRUE.efficiencies[kind]
-        assert min(prior, true) < found.efficiencies[kind] < max(prior, true)
-    assert found.efficiencies["rdma"] == KNOWN.efficiencies["rdma"]  # no row crosses nodes
-    assert found.source == collectives.SOURCE
+        assert min(prior, true) < actual.efficiencies[kind] < max(prior, true)
+    assert actual.efficiencies["rdma"] == KNOWN.efficiencies["rdma"]  # no row crosses nodes
+    assert actual.source == collectives.SOURCE
 
 
 def test_one_slow_machine_does_not_decide() -> None:
     """Sizes of one group are four times as slow: the others keep the fit."""
-    found = rows()
-    odd = (found["device"] == "l40s") & (found["ranks"] == 8)
-    assert fit(found.assign(time_s=found["time_s"].mask(odd, 4 * found["time_s"]))).efficiencies[
+    actual = rows()
+    odd = (actual["device"] == "l40s") & (actual["ranks"] == 8)
+    assert fit(actual.assign(time_s=actual["time_s"].mask(odd, 4 * actual["time_s"]))).efficiencies[
         "pcie"
     ] == pytest.approx(0.6, rel=0.25)
 
 
 def test_without_rows_the_librarys_own_numbers_remain() -> None:
-    found = fit(rows().iloc[:0])
-    assert found.latency == pytest.approx(PRIORS["latency"][0])
-    assert found.efficiencies["fabric"] == pytest.approx(PRIORS["fabric"][0])
+    actual = fit(rows().iloc[:0])
+    assert actual.latency == pytest.approx(PRIORS["latency"][0])
+    assert actual.efficiencies["fabric"] == pytest.approx(PRIORS["fabric"][0])

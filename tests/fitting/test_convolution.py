@@ -65,14 +65,14 @@ def test_the_fit_gives_back_the_times_it_was_made_of(rows: pd.DataFrame) -> None
 
 
 @pytest.mark.slow
-def test_what_all_devices_do_with_a_shape_is_told(rows: pd.DataFrame) -> None:
+def test_what_all_devices_do_with_a_shape_is_noted(rows: pd.DataFrame) -> None:
     published = pd.DataFrame(fit(rows, SUSTAINED).published)
     is_slow = is_slow_shape(published)
     assert (published["families"] == len(DEVICES)).all()
     assert published.loc[is_slow, "log_residual"].mean() > published.loc[~is_slow, "log_residual"].mean() + 0.1
 
 
-def test_families_count_alike_in_what_is_told_of_a_shape() -> None:
+def test_families_count_equally_in_a_shape() -> None:
     """Two devices of one take as much longer for it as that of the other takes less."""
     made = timed(*TWINS, DEVICES[0])
     longer = np.where(made["device"].isin(TWINS), 0.3, -0.3) * is_slow_shape(made)
@@ -82,6 +82,6 @@ def test_families_count_alike_in_what_is_told_of_a_shape() -> None:
 
 
 def test_without_convolutions_the_priors_remain(rows: pd.DataFrame) -> None:
-    found = fit(rows.iloc[:0], SUSTAINED)
-    assert found.start == pytest.approx(convolution.PRIORS["start"][0])
-    assert not found.published
+    actual = fit(rows.iloc[:0], SUSTAINED)
+    assert actual.start == pytest.approx(convolution.PRIORS["start"][0])
+    assert not actual.published

@@ -28,9 +28,9 @@ def of_both(*shapes: Mapping[str, object]) -> pd.DataFrame:
 
 
 def test_memory_bound_ops_need_no_product() -> None:
-    found = fitted_model.fit(of_both(*STREAMS), ["elementwise"])
-    assert (found.gemm, found.convolution) == (shipped().gemm, shipped().convolution)
-    assert found.memory_bound != shipped().memory_bound
+    actual = fitted_model.fit(of_both(*STREAMS), ["elementwise"])
+    assert (actual.gemm, actual.convolution) == (shipped().gemm, shipped().convolution)
+    assert actual.memory_bound != shipped().memory_bound
     with pytest.raises(EstimatorError, match="no matrix product"):
         fitted_model.fit(of_both(*STREAMS))
 

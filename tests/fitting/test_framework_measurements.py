@@ -19,10 +19,10 @@ def test_long_rows_are_chosen_evenly() -> None:
     products = timed(1000, 1e-5, op_class="gemm", data_set="neusight-bmm", batch=2, m=8, n=8, k=8)
     streams = timed(3, 1e-2, op_class="elementwise", data_set="neusight-vector", op="relu", bytes=1e9)
     others = timed(9, 1e-2, op_class="normalization", data_set="neusight-vector", op="softmax", bytes=1e9)
-    found = framework_measurements.chosen(pd.concat([products, streams, others], ignore_index=True))
-    assert found["op_class"].tolist() == ["gemm"] * 40 + ["elementwise"] * 3
-    assert found["kernel"].fillna("").tolist() == [""] * 40 + ["relu"] * 3
-    times = found["time_s"].iloc[:40]
+    actual = framework_measurements.chosen(pd.concat([products, streams, others], ignore_index=True))
+    assert actual["op_class"].tolist() == ["gemm"] * 40 + ["elementwise"] * 3
+    assert actual["kernel"].fillna("").tolist() == [""] * 40 + ["relu"] * 3
+    times = actual["time_s"].iloc[:40]
     assert (times.iloc[0], times.iloc[-1]) == (1e-3, 1e-2)
     assert times.diff().dropna().between(2.2e-4, 2.4e-4).all()
 

@@ -30,17 +30,17 @@ def rows() -> pd.DataFrame:
          "data_set": "neusight-vector"}
         for device in DEVICES for op, count, length in sizes
     ]  # fmt: skip
-    found = truth(*given)
-    hardware = arguments.hardware(found)
-    time = stream_time(stream_calls(found), hardware, TRUE.streaming * hardware.bandwidth, TRUE)
-    return found.assign(time_s=LATENCY + time)
+    actual = truth(*given)
+    hardware = arguments.hardware(actual)
+    time = stream_time(stream_calls(actual), hardware, TRUE.streaming * hardware.bandwidth, TRUE)
+    return actual.assign(time_s=LATENCY + time)
 
 
 def test_the_fit_finds_what_made_the_times() -> None:
-    found = fit(rows())
+    actual = fit(rows())
     for name in ("softmax_short", "softmax_long", "row_overhead"):
-        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05), name
-    assert memory_bound.SHARE < found.streaming < TRUE.streaming  # drawn to what is known of memory in general
+        assert getattr(actual, name) == pytest.approx(getattr(TRUE, name), rel=0.05), name
+    assert memory_bound.SHARE < actual.streaming < TRUE.streaming  # drawn to what is known of memory in general
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
@@ -53,8 +53,8 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 def test_without_rows_the_priors_remain() -> None:
     priors = memory_bound.PRIORS
-    found = fit(rows().iloc[:0])
-    assert {name: getattr(found, name) for name in priors} == {
+    actual = fit(rows().iloc[:0])
+    assert {name: getattr(actual, name) for name in priors} == {
         name: pytest.approx(m) for name, (m, _) in priors.items()
     }
-    assert found.streaming == memory_bound.SHARE
+    assert actual.streaming == memory_bound.SHARE

@@ -18,7 +18,7 @@ def test_spreads_that_residuals_show_are_fitted_and_others_are_the_priors() -> N
     ]
     noise = true.noise**2 * np.eye(60)
     known = [(of, rng.multivariate_normal(np.zeros(60), covariance(of, of, true) + noise)) for of in ops]
-    found = fit_hyperparameters(known, PRIOR)
-    assert found.shape == pytest.approx(0.6, rel=0.2)
-    assert found.memory == pytest.approx(PRIOR.memory, rel=1e-3)
-    assert found.scales == PRIOR.scales
+    actual = fit_hyperparameters(known, PRIOR)
+    assert actual.shape == pytest.approx(0.6, rel=0.2)
+    assert actual.memory == pytest.approx(PRIOR.memory, rel=1e-3)
+    assert actual.scales == PRIOR.scales

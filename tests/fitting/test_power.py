@@ -37,19 +37,19 @@ def test_one_card_without_graphics_memory_tells_nothing_of_it() -> None:
 @pytest.mark.slow
 def test_intensities_and_exponent_are_found() -> None:
     fitted = power.fit_means(rows_of_cards("v100-pcie-32gb", "a40"))
-    wanted, found = (rows_of_power.phase_intensities(c) for c in (SHIPPED, fitted))
-    assert found == pytest.approx(wanted, rel=0.15)
+    wanted, actual = (rows_of_power.phase_intensities(c) for c in (SHIPPED, fitted))
+    assert actual == pytest.approx(wanted, rel=0.15)
     assert fitted.clock_exponent == pytest.approx(SHIPPED.clock_exponent, rel=0.15)
 
 
 @pytest.mark.slow
 def test_cards_that_follow_one_model_hardly_differ_and_another_does() -> None:
     """They are about as fast, so that a step is made of the same shares on each."""
-    alike = rows_of_cards("v100-pcie-32gb", "v100-pcie-16gb", "v100-sxm2-16gb")
-    same = power.fit_intensity_std(alike)
-    other = alike["device"] == "v100-sxm2-16gb"
-    idle = alike.loc[other, "power_w"].min()
-    weaker = alike.assign(power_w=alike["power_w"].mask(other, idle + 0.5 * (alike["power_w"] - idle)))
+    similar = rows_of_cards("v100-pcie-32gb", "v100-pcie-16gb", "v100-sxm2-16gb")
+    same = power.fit_intensity_std(similar)
+    other = similar["device"] == "v100-sxm2-16gb"
+    idle = similar.loc[other, "power_w"].min()
+    weaker = similar.assign(power_w=similar["power_w"].mask(other, idle + 0.5 * (similar["power_w"] - idle)))
     assert same < 0.25 < power.fit_intensity_std(weaker)
 
 

@@ -16,9 +16,9 @@ def test_a_row_is_the_median_of_its_shape() -> None:
         "op_class": "gemm", "operator": "gemm", "precision": "bf16", "m": [8, 8, 8, 9], "n": 8, "k": 8, "flop": None,
         "bytes": None, "time_s": [1e-4, 3e-4, 2e-4, 5e-4], "repeats": [1, 2, 3, 4], "source": "a paper",
     })  # fmt: skip
-    found = measurements(calls)
-    assert found["time_s"].tolist() == [2e-4, 5e-4]
-    assert found["repeats"].tolist() == [6, 4]
+    actual = measurements(calls)
+    assert actual["time_s"].tolist() == [2e-4, 5e-4]
+    assert actual["repeats"].tolist() == [6, 4]
 
 
 def test_calls_of_a_dump_are_timed_one_by_one() -> None:

@@ -13,6 +13,6 @@ def test_ops_that_are_added_have_the_missing_value() -> None:
 
 
 def test_names_may_be_exchanged_for_longer_ones() -> None:
-    found = first_met([np.array([True])], ["a"], "b")
-    found[0] = "longer"
-    assert found.tolist() == ["longer"]
+    actual = first_met([np.array([True])], ["a"], "b")
+    actual[0] = "longer"
+    assert actual.tolist() == ["longer"]

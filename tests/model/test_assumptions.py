@@ -67,10 +67,10 @@ def test_specifications_that_nobody_read_have_a_note_each() -> None:
         "note": "at best",
         "waiver": "lint: so be it",
     }
-    found = sentences(
+    actual = sentences(
         RELU, device=KNOWN | {"memory_bandwidth": doubtful, "launch_latency": {"value": "5 us", "status": "assumed"}}
     )
-    assert [sentence.removeprefix("toy: ") for sentence in found[:4]] == [
+    assert [sentence.removeprefix("toy: ") for sentence in actual[:4]] == [
         "memory_bandwidth = 500 GB/s is recalled, not re-read (a talk)",
         "memory_bandwidth = 500 GB/s fails a check of the catalogue; the check is waived: lint: so be it",
         "memory_bandwidth = 500 GB/s; its file notes: at best",
@@ -80,9 +80,9 @@ def test_specifications_that_nobody_read_have_a_note_each() -> None:
 
 def test_a_peak_of_integers_is_in_operations() -> None:
     peak = {"fp32": {"value": "10 TFLOP/s", **SURE}, "int8": {"value": "40 TOP/s", "status": "assumed"}}
-    found = sentences({**PRODUCT, "precision": "int8"}, device=KNOWN | {"peak": peak})
-    assert found[0] == "toy: peak.int8.tensor = 40 TOP/s is assumed"
-    assert "the models are fitted to formats of 16 bits and more; int8 is taken to be like them" in found
+    actual = sentences({**PRODUCT, "precision": "int8"}, device=KNOWN | {"peak": peak})
+    assert actual[0] == "toy: peak.int8.tensor = 40 TOP/s is assumed"
+    assert "the models are fitted to formats of 16 bits and more; int8 is taken to be like them" in actual
 
 
 def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
@@ -112,8 +112,8 @@ def test_specifications_that_no_modelled_op_needs_have_no_note() -> None:
     ],
 )
 def test_what_a_device_file_lacks_has_a_note(lacks: Row, sentence: str) -> None:
-    assert any(found.startswith(sentence) for found in sentences(PRODUCT, device=KNOWN | lacks))
-    assert not any(found.startswith(sentence) for found in sentences(PRODUCT))
+    assert any(actual.startswith(sentence) for actual in sentences(PRODUCT, device=KNOWN | lacks))
+    assert not any(actual.startswith(sentence) for actual in sentences(PRODUCT))
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_proportional_ops_are_named_the_longest_first() -> None:
 def test_measured_rows_and_notes_of_a_device_have_notes() -> None:
     unused = [table(ROW).assign(op_class=name, source="x") for name in ("collective", "unmodelled")]
     rows = pd.concat([table(ROW).assign(source=None), *unused])
-    found = sentences(PRODUCT, measured=rows, device=KNOWN | {"notes": ["of an early board"]})
-    assert found == [
+    actual = sentences(PRODUCT, measured=rows, device=KNOWN | {"notes": ["of an early board"]})
+    assert actual == [
         "toy: measured times are from no source given",
         "toy: 1 measured rows state no interval: each time is taken within ± 5 %",
         "toy: measured rows of collective, unmodelled are not used",

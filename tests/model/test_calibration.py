@@ -35,22 +35,22 @@ def corrected(known: OpFeatures, residual: list[float], wanted: OpFeatures, std:
 
 
 def test_without_measurements_nothing_is_corrected_and_all_is_uncertain() -> None:
-    found = corrected(NONE, [], ops((0, 0)))
-    assert (found.mean[0], found.explained_share[0]) == (0, 0)
-    assert found.std[0] ** 2 == pytest.approx(0.2**2 + 0.1**2 + 0.3**2)
-    assert found.common_share[0] == pytest.approx(0.05 / 0.14)
+    actual = corrected(NONE, [], ops((0, 0)))
+    assert (actual.mean[0], actual.explained_share[0]) == (0, 0)
+    assert actual.std[0] ** 2 == pytest.approx(0.2**2 + 0.1**2 + 0.3**2)
+    assert actual.common_share[0] == pytest.approx(0.05 / 0.14)
 
 
 def test_a_measured_op_is_corrected_to_what_was_measured() -> None:
-    found = corrected(ops((1, 1)), [0.5], ops((1, 1)))
-    assert found.mean[0] == pytest.approx(0.5, rel=0.01)
-    assert found.std[0] == pytest.approx(HYPERPARAMETERS.noise, rel=0.05)
+    actual = corrected(ops((1, 1)), [0.5], ops((1, 1)))
+    assert actual.mean[0] == pytest.approx(0.5, rel=0.01)
+    assert actual.std[0] == pytest.approx(HYPERPARAMETERS.noise, rel=0.05)
 
 
 def test_far_ops_share_only_the_devices_part() -> None:
     """The covariance of two ops that share no shape over the variance of the known one."""
-    found = corrected(ops((0, 0)), [0.5], ops((99, 99)))
-    assert found.mean[0] == pytest.approx(0.5 * 0.05 / (0.14 + HYPERPARAMETERS.noise**2), rel=1e-6)
+    actual = corrected(ops((0, 0)), [0.5], ops((99, 99)))
+    assert actual.mean[0] == pytest.approx(0.5 * 0.05 / (0.14 + HYPERPARAMETERS.noise**2), rel=1e-6)
 
 
 def test_ops_bound_by_compute_correct_none_bound_by_memory_and_one_kind_corrects_another_less() -> None:
@@ -107,8 +107,8 @@ def test_nine_of_ten_intervals_hold_the_truth() -> None:
         truth = drawn(places, rng)
         known, unseen = np.arange(20), np.arange(20, 40)
         residuals = Residuals(places.at(known), truth[known], np.zeros(20))
-        found = estimate_correction(residuals, places.at(unseen), HYPERPARAMETERS)
-        held.extend(np.abs(truth[unseen] - found.mean) < 1.645 * np.hypot(found.std, HYPERPARAMETERS.noise))
+        actual = estimate_correction(residuals, places.at(unseen), HYPERPARAMETERS)
+        held.extend(np.abs(truth[unseen] - actual.mean) < 1.645 * np.hypot(actual.std, HYPERPARAMETERS.noise))
     assert np.mean(held) == pytest.approx(0.9, abs=0.02)
 
 
@@ -116,9 +116,9 @@ def test_loadings_reproduce_the_covariance() -> None:
     """To within what so many random features allow."""
     places = tuple((0.0, y) for y in np.linspace(0.0, 12.0, 20))
     for some in (ops(*places), ops(*places, share=0.3), ops(*places, share=0.0, cached=True)):
-        found = loadings(some, HYPERPARAMETERS)
-        missed = found @ found.T - covariance(some, some, HYPERPARAMETERS)
-        assert found.shape == (20, AXES)
+        actual = loadings(some, HYPERPARAMETERS)
+        missed = actual @ actual.T - covariance(some, some, HYPERPARAMETERS)
+        assert actual.shape == (20, AXES)
         assert np.allclose(np.diag(missed), 0.0)
         assert np.sqrt(np.mean(missed**2)) < 1.5 * SHAPE**2 / np.sqrt(WAVES)
 
@@ -129,8 +129,8 @@ def test_after_measurements_ops_move_together_only_by_what_is_still_unknown() ->
     """
     far = ops(*((50.0 + 40.0 * i, 0.0) for i in range(30)))
     wanted = ops((0, 0), (0.2, 0), (0, 30))
-    found = corrected(far, [0.1] * 30, wanted)
-    common = found.loadings @ found.loadings.T
+    actual = corrected(far, [0.1] * 30, wanted)
+    common = actual.loadings @ actual.loadings.T
     among = covariance(far, far, HYPERPARAMETERS) + HYPERPARAMETERS.noise**2 * np.eye(30)
     across = covariance(wanted, far, HYPERPARAMETERS)
     expected = covariance(wanted, wanted, HYPERPARAMETERS) - across @ np.linalg.solve(among, across.T)
@@ -142,8 +142,8 @@ def test_after_measurements_ops_move_together_only_by_what_is_still_unknown() ->
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_what_is_not_known_of_an_op_is_its_covariance_with_itself(share: float) -> None:
     some = ops((0, 0), (1, 5), share=share, kind=1, cached=True)
-    found = corrected(NONE, [], some)
-    assert found.std**2 == pytest.approx(np.diag(covariance(some, some, HYPERPARAMETERS)))
+    actual = corrected(NONE, [], some)
+    assert actual.std**2 == pytest.approx(np.diag(covariance(some, some, HYPERPARAMETERS)))
 
 
 def test_a_cache_of_its_own_speed_makes_shapes_differ_more_where_ops_are_alone() -> None:

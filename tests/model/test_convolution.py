@@ -65,8 +65,8 @@ def test_no_time_is_below_what_the_fastest_algorithm_allows(
     work = physics.conv_flop(8, channels, outputs, point, point, side, side)
     traffic = physics.conv_bytes(8, channels, size, size, outputs, point, point, side, side, itemsize)
     least = LEAST_SHARE if transforms and side > 1 and stride == 1 else 1.0
-    found = time(rows, coefficients, transforms=transforms)
-    assert found >= max(work * least / 15.7e12, traffic / 0.9e12) * (1 - 1e-12)
+    actual = time(rows, coefficients, transforms=transforms)
+    assert actual >= max(work * least / 15.7e12, traffic / 0.9e12) * (1 - 1e-12)
 
 
 @pytest.mark.slow

@@ -26,8 +26,8 @@ def times(sizes: Mapping[str, object], *, tensor: bool = False, transforms: bool
 
     machine = Machine(each(15e12), flag, each(9e11), each(6e11), each(5e11), each(40.0), np.array([transforms]))
     passes = conv_passes(rows, flag)
-    found = [algorithm(passes, machine, shipped().convolution).item() for algorithm in ALGORITHMS]
-    return dict(zip(NAMES, found, strict=True))
+    actual = [algorithm(passes, machine, shipped().convolution).item() for algorithm in ALGORITHMS]
+    return dict(zip(NAMES, actual, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_tensor_units_have_no_fused_winograd_and_some_libraries_no_transforms() 
     assert suiting(times({}, transforms=False)) == {"implicit"}
 
 
-def suiting(found: dict[str, float]) -> set[str]:
+def suiting(actual: dict[str, float]) -> set[str]:
     """The algorithms that have a time."""
-    return {name for name, time in found.items() if np.isfinite(time)}
+    return {name for name, time in actual.items() if np.isfinite(time)}
 
 
 def test_only_the_gradient_of_the_weights_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,9 +80,9 @@ def test_arithmetic_of_each_algorithm_by_hand() -> None:
     machine = Machine(peak, no, slow, fast, fast, one, ~no)
     sizes = {"conv_n": 8, "conv_c": 64, "conv_k": 128, "conv_h": 32, "conv_w": 32}
     passes = conv_passes(row(**sizes), no)
-    found = [1e12 * algorithm(passes, machine, free).item() for algorithm in ALGORITHMS]
+    actual = [1e12 * algorithm(passes, machine, free).item() for algorithm in ALGORITHMS]
     channels = 64 * 128
-    assert found == pytest.approx(
+    assert actual == pytest.approx(
         [
             2 * 8 * 32 * 32 * 9 * channels,
             np.inf,  # columns are of the gradient of the input

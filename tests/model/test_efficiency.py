@@ -19,9 +19,9 @@ WORK = count_work(
 
 
 def test_the_efficiency_is_roofline_time_over_measured_time() -> None:
-    found = source_efficiency(WORK, SOURCE)
-    assert found[:2] == pytest.approx([0.2, 0.25])
-    assert np.isnan(found[2:]).all()  # took no time; no work is known
+    actual = source_efficiency(WORK, SOURCE)
+    assert actual[:2] == pytest.approx([0.2, 0.25])
+    assert np.isnan(actual[2:]).all()  # took no time; no work is known
 
 
 def test_without_specifications_of_the_source_there_is_none() -> None:

@@ -46,21 +46,21 @@ def test_products_of_fp16_on_vector_units_sum_in_fp32(op_class: str, fp16: objec
 
 
 def test_each_op_meets_the_peak_of_its_class_and_precision() -> None:
-    found = hardware_of(DEVICE, OPS["op_class"], OPS["precision"])
-    assert found.peak.tolist() == [50e12, 10e12, 10e12, 10e12]
-    assert found.tensor.tolist() == [True, False, False, False]
-    assert found.factor_bytes.tolist() == [2, 4, 2, 4]  # a multiplier takes of tf32 what it takes of fp16
-    assert found.units.tolist() == [80] * 4
-    assert found.at(np.array([True, False, False, True])).peak.tolist() == [50e12, 10e12]
+    actual = hardware_of(DEVICE, OPS["op_class"], OPS["precision"])
+    assert actual.peak.tolist() == [50e12, 10e12, 10e12, 10e12]
+    assert actual.tensor.tolist() == [True, False, False, False]
+    assert actual.factor_bytes.tolist() == [2, 4, 2, 4]  # a multiplier takes of tf32 what it takes of fp16
+    assert actual.units.tolist() == [80] * 4
+    assert actual.at(np.array([True, False, False, True])).peak.tolist() == [50e12, 10e12]
 
 
 def test_missing_numbers_are_nan_except_peak_of_streams_and_year() -> None:
     bare = make_device(peak={"bf16": "100 TFLOP/s"})
-    found = hardware_of(bare, OPS["op_class"], OPS["precision"])
-    assert np.isnan(found.peak[:2]).all()
-    assert np.isinf(found.peak[2:]).all()
-    assert np.isnan([found.units, found.cache, found.power]).all()
-    assert (found.year == TYPICAL_YEAR).all()
+    actual = hardware_of(bare, OPS["op_class"], OPS["precision"])
+    assert np.isnan(actual.peak[:2]).all()
+    assert np.isinf(actual.peak[2:]).all()
+    assert np.isnan([actual.units, actual.cache, actual.power]).all()
+    assert (actual.year == TYPICAL_YEAR).all()
 
 
 def test_a_measured_bandwidth_is_attained_as_it_is() -> None:
@@ -76,8 +76,8 @@ def test_schedulers_fill_at_most_so_many_lanes_of_a_unit(lanes: int, filled: flo
     device = make_device(
         peak={"fp32": {"value": "4 TFLOP/s", "flop_per_clock": 2 * lanes}, "fp64": "1 TFLOP/s"}, compute_units=10
     )
-    found = hardware_of(device, pd.Series(["gemm", "gemm"]), pd.Series(["fp32", "fp64"]))
-    assert found.filled.tolist() == pytest.approx([filled, 1.0])
+    actual = hardware_of(device, pd.Series(["gemm", "gemm"]), pd.Series(["fp32", "fp64"]))
+    assert actual.filled.tolist() == pytest.approx([filled, 1.0])
 
 
 def test_without_flop_per_clock_all_lanes_are_filled() -> None:

@@ -43,15 +43,15 @@ def test_a_measured_neighbour_narrows_the_interval() -> None:
 
 def test_an_op_that_took_little_beyond_its_launch_corrects_no_other() -> None:
     small: dict[str, object] = {"m": 16, "n": 16, "k": 16}
-    found = predict_products(table((16, 16, 16, "n", "n", 1e-3)), {**small, "m": 32})
-    assert found["method"].iloc[0] == "roofline"
+    actual = predict_products(table((16, 16, 16, "n", "n", 1e-3)), {**small, "m": 32})
+    assert actual["method"].iloc[0] == "roofline"
 
 
 def test_interpolated_times_never_beat_the_roofline() -> None:
     cheating = (1024, 512, 2048, "n", "n", 2e-5)
-    found = predict_products(table(cheating), {"m": 1028, "n": 512, "k": 2048}).iloc[0]
-    assert found["method"] == "interpolated"
-    assert found["target_time_s"] == pytest.approx(5e-6 + 2 * 1028 * 512 * 2048 / 10e12)
+    actual = predict_products(table(cheating), {"m": 1028, "n": 512, "k": 2048}).iloc[0]
+    assert actual["method"] == "interpolated"
+    assert actual["target_time_s"] == pytest.approx(5e-6 + 2 * 1028 * 512 * 2048 / 10e12)
 
 
 PEAKS = dict.fromkeys(("fp32", "fp16", "bf16"), "10 TFLOP/s")
@@ -120,9 +120,9 @@ def test_small_products_take_at_least_a_launch_and_grow_no_faster_than_their_row
     device = load_device(name)
     dims = [{"op_type": "MatMul", "m": m, "n": 16, "k": 64} for m in (64, 96, 128, 192, 256, 384, 512)]
     work = count_work(make_ops(*dims), Workload(name="toy")).work
-    found = predict_on(work, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
-    longer = found[1:] / found[:-1]
-    assert found.min() >= launch_latency(device, shipped())
+    actual = predict_on(work, device, load_measurements(device), RunPlan(name, draws=0)).samples[0]
+    longer = actual[1:] / actual[:-1]
+    assert actual.min() >= launch_latency(device, shipped())
     assert (longer > 0.99).all()
     assert (longer < 1.01 * work["m"].to_numpy(dtype=float)[1:] / work["m"].to_numpy(dtype=float)[:-1]).all()
 
@@ -135,12 +135,12 @@ def test_a_residual_leaves_the_launch_out_and_is_as_sure_as_the_ends_of_its_time
     time = latency + model.busy_time(KernelInputs.on_device(rows, device, coefficients)).time_s
     sides = np.array([np.nan, tenth])
     rows = rows.assign(time_s=time, time_low_s=time * np.exp(-sides), time_high_s=time * np.exp(sides))
-    found = residuals(model, KernelInputs.on_device(rows, device, coefficients), latency)
-    assert found.log_residual == pytest.approx([0, 0], abs=1e-12)
+    actual = residuals(model, KernelInputs.on_device(rows, device, coefficients), latency)
+    assert actual.log_residual == pytest.approx([0, 0], abs=1e-12)
     part = time / (time - latency)
     beyond_launch = np.sqrt(part**2 - 1.0)  # by which a measurement's noise is more of what is left of it
     noise = beyond_launch * coefficients.gemm.hyperparameters.noise
-    assert found.residual_std == pytest.approx(np.hypot([0, 0.1] * part, noise))
+    assert actual.residual_std == pytest.approx(np.hypot([0, 0.1] * part, noise))
 
 
 def test_a_small_stream_counts_where_one_library_timed_it_on_both_devices() -> None:
@@ -159,17 +159,17 @@ def test_a_small_stream_counts_where_one_library_timed_it_on_both_devices() -> N
 
 def test_an_op_that_moves_nothing_takes_its_launch() -> None:
     work = count_work(make_ops({"op_type": "Relu", "bytes": 0.0, "flop": 0.0}), Workload(name="toy")).work
-    found = predict_on(work, make_device(launch_latency="5 us"), table()).ops.iloc[0]
-    assert (found["bound"], found["target_time_s"]) == ("latency", pytest.approx(5e-6))
+    actual = predict_on(work, make_device(launch_latency="5 us"), table()).ops.iloc[0]
+    assert (actual["bound"], actual["target_time_s"]) == ("latency", pytest.approx(5e-6))
 
 
 def test_measurements_lengthen_arithmetic_and_traffic_in_turn_as_they_do_the_time() -> None:
     work = count_work(make_ops({"op_type": "MatMul", **SHAPE, "k": 2112}), Workload(name="toy")).work
-    found = [
+    actual = [
         estimate_kernels(DeviceOps(work, make_device(), {"warm": one_row_per_shape(applicable_rows(rows))}), "warm")
         for rows in (table(), table(SLOW))
     ]
-    modelled, measured = ((each.serial_s.item(), each.time_s.item()) for each in found)
+    modelled, measured = ((each.serial_s.item(), each.time_s.item()) for each in actual)
     longer = measured[1] / modelled[1]
     assert longer > 1.4
     assert measured[0] / modelled[0] == pytest.approx(longer)

@@ -6,10 +6,10 @@ PRIORS = shipped().kernel_priors
 
 
 def test_a_prior_gives_the_hyperparameters_with_what_memories_differ_by() -> None:
-    found = PRIORS.pooling.hyperparameters(memory=0.1)
-    assert found.memory == 0.1
+    actual = PRIORS.pooling.hyperparameters(memory=0.1)
+    assert actual.memory == 0.1
     given = PRIORS.pooling.model_dump(exclude={"source"})
-    assert {name: getattr(found, name) for name in given} == given
+    assert {name: getattr(actual, name) for name in given} == given
 
 
 def test_streams_differ_more_by_shape_where_caches_hold_them() -> None:

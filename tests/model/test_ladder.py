@@ -73,9 +73,9 @@ def test_from_an_unknown_source_ops_without_shapes_go_as_the_modelled_ones() -> 
 
 def test_input_takes_as_much_longer_as_a_batch_is_larger() -> None:
     work = count_work(make_ops({"op_type": "MatMul", **NEAR}, {"op_type": "Placeholder"}), Workload(name="toy")).work
-    found = predict_on(work.assign(growth=[1.0, 4.0]), make_device(), table(), profiled=work).ops
-    assert found["method"].tolist() == ["roofline", "unchanged"]
-    assert found["target_time_s"][1] == pytest.approx(4 * work["time_s"][1])
+    actual = predict_on(work.assign(growth=[1.0, 4.0]), make_device(), table(), profiled=work).ops
+    assert actual["method"].tolist() == ["roofline", "unchanged"]
+    assert actual["target_time_s"][1] == pytest.approx(4 * work["time_s"][1])
 
 
 def test_a_smaller_batch_makes_ops_without_shapes_no_slower() -> None:
@@ -115,10 +115,10 @@ def test_what_more_trainings_add_to_ops_without_shapes_counts_once() -> None:
 def test_an_op_faster_than_its_source_could_be_is_not_modelled_by_its_shapes() -> None:
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 1e-5, **NEAR}), Workload(name="toy")).work
     for rows in (table(), table(ROW)):
-        found = predict_on(work, make_device(), rows, source=make_device(name="source"))
-        assert found.ops["method"].tolist() == ["proportional"]
-        assert found.ops["target_time_s"].item() == pytest.approx(1e-5, rel=0.01)
-        (note,) = (note for note in found.warnings if note.code == "work-unbelievable")
+        actual = predict_on(work, make_device(), rows, source=make_device(name="source"))
+        assert actual.ops["method"].tolist() == ["proportional"]
+        assert actual.ops["target_time_s"].item() == pytest.approx(1e-5, rel=0.01)
+        (note,) = (note for note in actual.warnings if note.code == "work-unbelievable")
         assert (note.subject, note.share, note.kind) == ("op0", 1.0, "warning")
     unknown = predict_on(work, make_device(), table())
     assert unknown.ops["method"].tolist() == ["roofline"]
@@ -133,8 +133,8 @@ def test_streams_correct_a_pool_that_one_device_timed_in_another_precision() -> 
     )
     pooled = {"op_type": "MaxPool", "shapes": "800x32x32x64", "output_shapes": "800x16x16x64", "time_s": 60e-3}
     work = count_work(make_ops(pooled), Workload(name="toy")).work
-    found = predict_on(work, make_device(), here, source=make_device(name="source"), at_source=there).ops
-    assert found["target_time_s"].item() == pytest.approx(60e-3, rel=0.1)
+    actual = predict_on(work, make_device(), here, source=make_device(name="source"), at_source=there).ops
+    assert actual["target_time_s"].item() == pytest.approx(60e-3, rel=0.1)
 
 
 @pytest.mark.parametrize("with_sums", [(True, False), (False, True)])
@@ -150,8 +150,8 @@ def test_a_kernel_along_channels_that_one_device_alone_timed_is_not_used(with_su
         {"op_type": "BiasAddGrad", "shapes": image, "output_shapes": "64", "time_s": 9e-3},
     )
     work = count_work(make_ops(*ran), Workload(name="toy")).work
-    found = predict_on(work, make_device(), here, source=source, profiled=work, at_source=there).ops["target_time_s"]
-    assert list(found) == pytest.approx([9e-3, 9e-3], rel=0.1)
+    actual = predict_on(work, make_device(), here, source=source, profiled=work, at_source=there).ops["target_time_s"]
+    assert list(actual) == pytest.approx([9e-3, 9e-3], rel=0.1)
 
 
 @pytest.mark.parametrize("tables", [(4e-3, None), (None, 4e-3), (None, None)])
@@ -292,5 +292,5 @@ def test_one_device_is_as_far_off_its_peaks_in_all_formats() -> None:
     device = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
     rows = table(*((m, m, m, "n", "t", 2 * 2 * m**3 / 10e12) for m in (2048, 4096, 8192)))
     narrow = work.assign(precision="bf16")
-    found = predict_on(narrow, device, rows, source=device, profiled=work).ops["target_time_s"].item()
-    assert found == predict_on(narrow, device, table(), source=device, profiled=work).ops["target_time_s"].item()
+    actual = predict_on(narrow, device, rows, source=device, profiled=work).ops["target_time_s"].item()
+    assert actual == predict_on(narrow, device, table(), source=device, profiled=work).ops["target_time_s"].item()

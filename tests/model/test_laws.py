@@ -77,11 +77,11 @@ def test_two_vectors_take_no_less_than_one(name: str, precision: str) -> None:
 @given(PRODUCTS)
 def test_no_time_is_below_the_roofline(dims: list[tuple[int, int, int]]) -> None:
     work = products(dims)
-    found = on(make_device(), work)
+    actual = on(make_device(), work)
     ideal = np.maximum(work["flop"] / 10e12, work["bytes"] / 500e9).to_numpy()
-    assert (found.samples >= ideal * (1 - 1e-12)).all()
-    assert (found.floor_s <= found.samples[0]).all()
-    assert (found.ceiling_s >= found.samples[0]).all()
+    assert (actual.samples >= ideal * (1 - 1e-12)).all()
+    assert (actual.floor_s <= actual.samples[0]).all()
+    assert (actual.ceiling_s >= actual.samples[0]).all()
 
 
 @pytest.mark.slow
@@ -131,11 +131,11 @@ def test_widening_a_bandwidth_widens_the_interval(narrow: float, factor: float) 
 
 def test_a_profile_on_its_own_device_keeps_its_times(p1b3: Profile) -> None:
     """Even where nothing is known of that device."""
-    found = estimate(p1b3, RunPlan("lecture-x86"))
-    assert np.array_equal(found.prediction.samples[0], p1b3.ops["time_s"].to_numpy())
-    assert set(found.prediction.ops["method"]) == {"measured"}
-    assert found.step.total[0] == pytest.approx(p1b3.ops["time_s"].sum(), rel=1e-12)
-    assert np.ptp(found.step.total) == 0
+    actual = estimate(p1b3, RunPlan("lecture-x86"))
+    assert np.array_equal(actual.prediction.samples[0], p1b3.ops["time_s"].to_numpy())
+    assert set(actual.prediction.ops["method"]) == {"measured"}
+    assert actual.step.total[0] == pytest.approx(p1b3.ops["time_s"].sum(), rel=1e-12)
+    assert np.ptp(actual.step.total) == 0
 
 
 def test_mid_is_the_value_at_nominal_inputs(p1b3: Profile) -> None:
@@ -155,23 +155,23 @@ def test_parts_add_to_the_step(p1b3: Profile) -> None:
 
 
 def test_host_and_input_time_is_carried(p1b3: Profile) -> None:
-    found = estimate(p1b3, RunPlan("h100"))
-    ops = found.prediction.ops
+    actual = estimate(p1b3, RunPlan("h100"))
+    ops = actual.prediction.ops
     assert set(ops.query("method == 'carried'")["op"]) == {"Placeholder"}
-    assert found.step.host[0] == 0.0
-    assert found.step.input[0] == pytest.approx(float(ops.query("op == 'Placeholder'")["time_s"].iloc[0]))
+    assert actual.step.host[0] == 0.0
+    assert actual.step.input[0] == pytest.approx(float(ops.query("op == 'Placeholder'")["time_s"].iloc[0]))
 
 
 def test_unlisted_time_goes_with_the_steps_modelled_ops(p1b3: Profile) -> None:
-    found = estimate(p1b3, RunPlan("h100", draws=400))
-    ops = found.prediction.ops
+    actual = estimate(p1b3, RunPlan("h100", draws=400))
+    ops = actual.prediction.ops
     modelled = ~ops["method"].isin(["proportional", "carried"])
     share = ops.loc[modelled, "target_time_s"].sum() / ops.loc[modelled, "time_s"].sum()
     rest = ops.query("method == 'proportional'")
     assert set(rest["op"]) == {"VariableV2", "unlisted"}
     assert (rest["target_time_s"] / rest["time_s"]).to_numpy() == pytest.approx(share)
-    assert found.step.unmodelled[0] == pytest.approx(rest["target_time_s"].sum())
-    assert bounds(found.step.unmodelled)[2] > 0.5 * rest["time_s"].sum()
+    assert actual.step.unmodelled[0] == pytest.approx(rest["target_time_s"].sum())
+    assert bounds(actual.step.unmodelled)[2] > 0.5 * rest["time_s"].sum()
 
 
 DUMPS = sorted(str(path.relative_to(PROFILES)) for path in PROFILES.glob("*/*.*") if path.is_dir())
@@ -231,9 +231,9 @@ def test_low_coverage_is_a_warning() -> None:
     work = count_work(
         make_ops({"op_type": "Mystery", "time_s": 0.9}, {"op_type": "Relu", "shapes": "8x8"}), Workload(name="t")
     ).work
-    found = on(make_device(), work)
-    assert "is scaled from the source's time" in str(found.warnings)
-    assert found.covered_fraction < 0.1
+    actual = on(make_device(), work)
+    assert "is scaled from the source's time" in str(actual.warnings)
+    assert actual.covered_fraction < 0.1
 
 
 @pytest.mark.parametrize(
@@ -273,11 +273,11 @@ def profile_of(*rows: Mapping[str, object], **known: object) -> Profile:
 
 def test_each_row_keeps_its_own_precision() -> None:
     rows = [{"op_type": "MatMul", "precision": p, "m": 4096, "n": 4096, "k": 4096} for p in ("bf16", "fp32")]
-    found = estimate(profile_of(*rows), RunPlan("h100"))
-    assert found.precision == "bf16/fp32"
-    assert found.prediction.samples[0, 0] < found.prediction.samples[0, 1] / 5
+    actual = estimate(profile_of(*rows), RunPlan("h100"))
+    assert actual.precision == "bf16/fp32"
+    assert actual.prediction.samples[0, 0] < actual.prediction.samples[0, 1] / 5
     crossed = estimate(profile_of(*rows), RunPlan("h100", precision="bf16"))
-    assert crossed.prediction.samples[0, 1] == found.prediction.samples[0, 0]
+    assert crossed.prediction.samples[0, 1] == actual.prediction.samples[0, 0]
 
 
 @pytest.mark.slow
@@ -290,16 +290,16 @@ def test_the_same_device_in_another_precision_is_another_setting(p1b3: Profile) 
 def test_a_device_outside_the_catalogue_is_known_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("name: mine\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
     profile = profile_of({"op_type": "Relu", "shapes": "100x100", "time_s": 0.5}, device="mine")
-    found = estimate(profile, RunPlan(str(tmp_path / "mine.yaml")))
-    assert found.step.total[0] == 0.5
+    actual = estimate(profile, RunPlan(str(tmp_path / "mine.yaml")))
+    assert actual.step.total[0] == 0.5
 
 
 def test_host_and_input_work_is_never_timed_at_memory_speed() -> None:
     rows = [{"op_class": c, "time_s": 0.1, "flop": 1e6, "bytes": 1e6} for c in ("input", "host", "collective")]
-    found = estimate(profile_of(*rows), RunPlan("v100"))
-    assert found.step.total[0] == pytest.approx(0.3)
-    assert (found.step.input[0], found.step.host[0]) == (0.1, 0.1)
-    assert found.step.communication_exposed[0] == 0.1
+    actual = estimate(profile_of(*rows), RunPlan("v100"))
+    assert actual.step.total[0] == pytest.approx(0.3)
+    assert (actual.step.input[0], actual.step.host[0]) == (0.1, 0.1)
+    assert actual.step.communication_exposed[0] == 0.1
 
 
 def test_a_profile_on_its_own_device_keeps_its_parts(p1b3: Profile) -> None:
@@ -311,23 +311,23 @@ def test_a_profile_on_its_own_device_keeps_its_parts(p1b3: Profile) -> None:
 
 def test_overlap_never_takes_a_step_below_the_roofline() -> None:
     rows = [{"op_type": "Relu", "bytes": 8e8, "flop": 0.0, "time_s": 0.1}] * 4
-    found = estimate(profile_of(*rows, wall_step_s=0.1), RunPlan("a100"))
+    actual = estimate(profile_of(*rows, wall_step_s=0.1), RunPlan("a100"))
     ideal = 4 * 8e8 / 2.039e12
-    assert found.step.total[0] >= ideal * (1 - 1e-12)
-    assert found.floor_s <= found.step.total[0] <= found.ceiling_s
+    assert actual.step.total[0] >= ideal * (1 - 1e-12)
+    assert actual.floor_s <= actual.step.total[0] <= actual.ceiling_s
 
 
 def test_the_interval_lies_between_floor_and_ceiling() -> None:
-    found = estimate(profile_of({"op_type": "Relu", "bytes": 8e8, "flop": 0.0}), RunPlan("lecture-a-nodelet"))
-    low, _, high = bounds(found.step.total)
-    assert found.floor_s <= low * (1 + 1e-12)  # a step is a difference of replayed times
-    assert high <= found.ceiling_s
+    actual = estimate(profile_of({"op_type": "Relu", "bytes": 8e8, "flop": 0.0}), RunPlan("lecture-a-nodelet"))
+    low, _, high = bounds(actual.step.total)
+    assert actual.floor_s <= low * (1 + 1e-12)  # a step is a difference of replayed times
+    assert high <= actual.ceiling_s
 
 
 def test_memory_bound_work_needs_no_vector_peak() -> None:
     work = count_work(make_ops({"op_type": "Relu", "shapes": "1000x1000"}), Workload(name="toy")).work
-    found = on(make_device(peak={"bf16": "100 TFLOP/s"}), work)
-    assert list(found.ops["method"]) == ["roofline"]
+    actual = on(make_device(peak={"bf16": "100 TFLOP/s"}), work)
+    assert list(actual.ops["method"]) == ["roofline"]
 
 
 def test_a_launch_latency_of_the_device_is_used() -> None:
@@ -337,5 +337,5 @@ def test_a_launch_latency_of_the_device_is_used() -> None:
 
 
 def test_low_coverage_of_the_wall_time_is_a_warning(p1b3: Profile) -> None:
-    found = estimate(dataclasses.replace(p1b3, wall_step_s=1.0), RunPlan("v100"))
-    assert "p1b3: ops account for 29 % of the profiled step" in str(found.warnings)
+    actual = estimate(dataclasses.replace(p1b3, wall_step_s=1.0), RunPlan("v100"))
+    assert "p1b3: ops account for 29 % of the profiled step" in str(actual.warnings)

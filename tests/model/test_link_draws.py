@@ -88,10 +88,10 @@ def test_a_device_of_neither_link_nor_bus_is_less_known_than_one_with_a_bus() ->
 def test_a_message_is_never_faster_than_its_other_hop() -> None:
     """However fast the network may be, the bus of the node stays."""
     work, device = rows(SIZE, ranks=16), make_device(network={"linked_devices": 4}, pcie_generation=4)
-    found = link_draws(work, device, PLAN)
+    actual = link_draws(work, device, PLAN)
     (inside,), (between,) = hop_bandwidths(messages_of(work, device), links_of(device), shipped().collectives)
-    assert found is not None
-    assert found.transfer.of_ops(slice(None)).min() == pytest.approx(min(inside, between) / inside)
+    assert actual is not None
+    assert actual.transfer.of_ops(slice(None)).min() == pytest.approx(min(inside, between) / inside)
 
 
 def test_what_is_known_or_timed_is_not_drawn() -> None:

@@ -22,10 +22,10 @@ def test_rows_of_one_shape_count_as_their_median_with_ends_that_hold_them_all() 
     one_shape = table(ROW, (512, 1024, 2048, "t", "n", 9e-4), (1024, 512, 2048, "n", "t", 3e-1))
     middle = predict_products(table((*ROW[:5], 9e-4)), SHAPE).iloc[0]
     ops = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
-    found = predict_on(ops, make_device(), one_shape, RunPlan("toy", draws=4000)).ops.iloc[0]
-    assert (found["method"], found["target_time_s"]) == (middle["method"], pytest.approx(middle["target_time_s"]))
-    assert found["low_s"] < 0.5 * middle["target_time_s"]
-    assert found["high_s"] > 100 * middle["target_time_s"]
+    actual = predict_on(ops, make_device(), one_shape, RunPlan("toy", draws=4000)).ops.iloc[0]
+    assert (actual["method"], actual["target_time_s"]) == (middle["method"], pytest.approx(middle["target_time_s"]))
+    assert actual["low_s"] < 0.5 * middle["target_time_s"]
+    assert actual["high_s"] > 100 * middle["target_time_s"]
 
 
 def test_rows_of_one_shape_have_the_weight_of_one() -> None:
@@ -59,17 +59,17 @@ def test_a_neighbour_that_beats_a_bound_does_not_correct_others() -> None:
 def test_a_cold_stream_stands_for_a_warm_one_only_where_its_shape_has_none() -> None:
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e8,
                          "cache": ["warm", "cold"], "time_s": [1e-3, 9e-3]})  # fmt: skip
-    found = make_measurements(rows)
-    assert one_row_per_shape(applicable_rows(found))["time_s"].tolist() == [1e-3]
-    assert one_row_per_shape(applicable_rows(found, "cold"))["time_s"].tolist() == [9e-3]
+    actual = make_measurements(rows)
+    assert one_row_per_shape(applicable_rows(actual))["time_s"].tolist() == [1e-3]
+    assert one_row_per_shape(applicable_rows(actual, "cold"))["time_s"].tolist() == [9e-3]
 
 
 def test_a_warm_row_that_beats_a_bound_still_outranks_a_cold_one() -> None:
     rows = pd.DataFrame({"op_class": "elementwise", "precision": "fp32", "kernel": "add", "bytes": 8e5,
                          "cache": ["warm", "cold"], "flag": ["beats_bound", None], "time_s": [1e-6, 9e-6]})  # fmt: skip
-    found = make_measurements(rows)
-    assert applicable_rows(found)["time_s"].tolist() == [1e-6]
-    assert applicable_rows(found, "cold")["time_s"].tolist() == [9e-6]
+    actual = make_measurements(rows)
+    assert applicable_rows(actual)["time_s"].tolist() == [1e-6]
+    assert applicable_rows(actual, "cold")["time_s"].tolist() == [9e-6]
 
 
 def test_a_warm_product_stands_for_a_cold_one_but_not_the_other_way_round() -> None:
@@ -101,8 +101,8 @@ def test_only_common_libraries_with_stated_versions_are_compared() -> None:
 
 def test_applicable_rows_have_the_columns_of_measurements_and_their_shape() -> None:
     rows = table(ROW)
-    found = applicable_rows(rows)
-    assert list(found) == [*rows, "shape"]
+    actual = applicable_rows(rows)
+    assert list(actual) == [*rows, "shape"]
     assert applicable_rows(rows.iloc[:0]).empty
 
 

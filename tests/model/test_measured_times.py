@@ -17,16 +17,16 @@ from tests.model.toy import ROW, SHAPE, predict_on, predict_products, streams, t
 
 
 def test_an_op_whose_shape_was_measured_takes_that_time_for_every_call() -> None:
-    found = predict_products(table(ROW), {**SHAPE, "trans_a": "n", "trans_b": "t", "calls": 3}).iloc[0]
-    assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(9e-4))
+    actual = predict_products(table(ROW), {**SHAPE, "trans_a": "n", "trans_b": "t", "calls": 3}).iloc[0]
+    assert (actual["method"], actual["target_time_s"]) == ("measured", pytest.approx(9e-4))
 
 
 def test_a_stream_is_known_by_the_bytes_that_one_call_moves() -> None:
     rows = streams(1e-5).assign(bytes=[4e6], flop=[3.0])
     ops = {"op_type": "AddV2", "bytes": 8e6, "flop": 6.0, "calls": 2, "kernel": "some_kernel"}
     work = count_work(make_ops(ops), Workload(name="toy")).work
-    found = predict_on(work, make_device(), rows).ops.iloc[0]
-    assert (found["method"], found["target_time_s"]) == ("measured", pytest.approx(2e-5))
+    actual = predict_on(work, make_device(), rows).ops.iloc[0]
+    assert (actual["method"], actual["target_time_s"]) == ("measured", pytest.approx(2e-5))
 
 
 @pytest.mark.parametrize(("length", "method"), [(None, "measured"), (100, "measured"), (64, "interpolated")])
@@ -47,9 +47,9 @@ def test_unknown_storage_orders_match_any_and_others_only_interpolate() -> None:
 def test_the_ends_of_a_measured_time_become_the_interval() -> None:
     measured = table(ROW).assign(time_low_s=2.7e-4, time_high_s=3.3e-4)
     ops = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
-    found = predict_on(ops, make_device(), measured, RunPlan("toy", draws=4000)).ops.iloc[0]
-    assert found["low_s"] == pytest.approx(2.7e-4, rel=0.02)
-    assert found["high_s"] == pytest.approx(3.3e-4, rel=0.02)
+    actual = predict_on(ops, make_device(), measured, RunPlan("toy", draws=4000)).ops.iloc[0]
+    assert actual["low_s"] == pytest.approx(2.7e-4, rel=0.02)
+    assert actual["high_s"] == pytest.approx(3.3e-4, rel=0.02)
 
 
 def by_shape(rows: pd.DataFrame, cache: str = "cold") -> pd.DataFrame:
@@ -78,8 +78,8 @@ def test_an_own_time_outranks_that_of_a_stand_in() -> None:
 
 @pytest.mark.parametrize(("off", "known"), [(1.009, True), (1 / 1.009, True), (1.011, False), (1 / 1.011, False)])
 def test_a_stream_is_known_by_an_amount_that_is_off_by_a_hundredth_at_most(off: float, known: bool) -> None:
-    found = of_stream(streams(1e-5, 2e-5), operator="add", bytes=off * 24e3)
-    assert found == pytest.approx([2e-5] * 3) if known else np.isnan(found).all()
+    actual = of_stream(streams(1e-5, 2e-5), operator="add", bytes=off * 24e3)
+    assert actual == pytest.approx([2e-5] * 3) if known else np.isnan(actual).all()
 
 
 def test_the_nearest_amount_counts() -> None:
@@ -96,9 +96,9 @@ def test_of_a_product_stored_in_an_unknown_order_all_measured_ones_tell() -> Non
 
 def test_without_measurements_no_time_is_known() -> None:
     work = count_work(make_ops({"op_type": "MatMul", **SHAPE}), Workload(name="toy")).work
-    found = measured_times(work, by_shape(table()))
-    assert found.shape == (3, 1)
-    assert np.isnan(found).all()
+    actual = measured_times(work, by_shape(table()))
+    assert actual.shape == (3, 1)
+    assert np.isnan(actual).all()
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def test_time_never_falls_when_a_dimension_grows(kernel: str, rows: int, length:
 def test_unknown_rows_units_or_cache_at_most_double_the_time(
     kernel: str, lacks: dict[str, float], length: float
 ) -> None:
-    found = passes(calls(kernel, 1000, length, elements=3e6), device(**lacks), COEFFICIENTS)
-    assert 1.0 <= found <= 2.0
+    actual = passes(calls(kernel, 1000, length, elements=3e6), device(**lacks), COEFFICIENTS)
+    assert 1.0 <= actual <= 2.0
 
 
 def test_rows_that_outgrow_the_cache_are_read_again() -> None:
@@ -125,18 +125,18 @@ def test_fewer_channels_in_flight_stay_in_the_cache() -> None:
 def test_a_unit_takes_its_cycles_for_each_element(operator: str, channels: float, busy: int) -> None:
     """One unit runs a channel of a batch normalization; all units run a pool."""
     cycles = COEFFICIENTS.unit_elements.cycles
-    found = unit_time(images(operator, channels), device(units=108), cycles)
-    assert found == pytest.approx(2e8 * cycles / (busy * 1.41e9))
+    actual = unit_time(images(operator, channels), device(units=108), cycles)
+    assert actual == pytest.approx(2e8 * cycles / (busy * 1.41e9))
     endless = np.array([np.inf])
-    assert stream_time(images(operator, channels), device(), endless, COEFFICIENTS) == pytest.approx(found)
+    assert stream_time(images(operator, channels), device(), endless, COEFFICIENTS) == pytest.approx(actual)
 
 
 @pytest.mark.parametrize("operator", ["batch_norm", "max_pool"])
 def test_a_device_that_is_no_gpu_is_limited_by_its_memory(operator: str) -> None:
     unknown = replace(device(), unit_rate=np.array([UNKNOWN]))
     bandwidth = unknown.bandwidth
-    found, wanted = images(operator, 64), passes(images(operator, 64), unknown, COEFFICIENTS) * 8e8 / bandwidth
-    assert stream_time(found, unknown, bandwidth, COEFFICIENTS) == pytest.approx(wanted)
+    actual, wanted = images(operator, 64), passes(images(operator, 64), unknown, COEFFICIENTS) * 8e8 / bandwidth
+    assert stream_time(actual, unknown, bandwidth, COEFFICIENTS) == pytest.approx(wanted)
 
 
 def test_other_kernels_are_not_limited_by_units() -> None:
@@ -162,14 +162,16 @@ def test_rows_of_work_name_their_kernel_and_row_length(
         "bytes": 8.0,
         "flop": 4.0,
     }
-    found = stream_calls(pd.DataFrame([row]), calls=2.0)
-    assert found.kernel.tolist() == [kernel]
-    assert np.array_equal(found.row_length, [row_length or np.nan], equal_nan=True)
-    assert np.array_equal([found.bytes, found.flop, found.itemsize], [[4.0], [2.0], [2.0]])
+    actual = stream_calls(pd.DataFrame([row]), calls=2.0)
+    assert actual.kernel.tolist() == [kernel]
+    assert np.array_equal(actual.row_length, [row_length or np.nan], equal_nan=True)
+    assert np.array_equal([actual.bytes, actual.flop, actual.itemsize], [[4.0], [2.0], [2.0]])
 
 
 @pytest.mark.parametrize("lacks", [{"units": UNKNOWN}, {"cache": UNKNOWN}])
 def test_of_an_unknown_device_half_of_what_is_read_again_comes_from_memory(lacks: dict[str, float]) -> None:
     bare = COEFFICIENTS.model_copy(update={"softmax_short": 1.0, "softmax_long": 1.0, "row_overhead": 0.0})
-    found = [passes(calls(kernel, 9, 8192), device(**lacks), bare) for kernel in ("softmax", "normalization", "stream")]
-    assert found == pytest.approx([1.5, 1.25, 1.0])
+    actual = [
+        passes(calls(kernel, 9, 8192), device(**lacks), bare) for kernel in ("softmax", "normalization", "stream")
+    ]
+    assert actual == pytest.approx([1.5, 1.25, 1.0])

@@ -37,10 +37,10 @@ def some_ops() -> pd.DataFrame:
 def test_ops_that_are_no_step_are_predicted_alike_in_parts_of_any_size(at_once: int) -> None:
     work, target = some_ops(), TargetDevice(make_device(), table(ROW))
     whole = predict(work, SourceRun(), target, PLAN).ops
-    found = predict_ops(work, target, PLAN, at_once=at_once)
-    assert list(found["method"]) == ["measured", "interpolated", "scaled", "roofline", "proportional"]
-    assert list(found["bound"].fillna("")) == ["compute", "compute", "latency", "memory", ""]
-    pd.testing.assert_frame_equal(found, whole)
+    actual = predict_ops(work, target, PLAN, at_once=at_once)
+    assert list(actual["method"]) == ["measured", "interpolated", "scaled", "roofline", "proportional"]
+    assert list(actual["bound"].fillna("")) == ["compute", "compute", "latency", "memory", ""]
+    pd.testing.assert_frame_equal(actual, whole)
 
 
 def test_ops_that_are_no_step_may_be_measured_with_a_cold_cache() -> None:
@@ -54,9 +54,9 @@ def test_ops_that_are_no_step_may_be_measured_with_a_cold_cache() -> None:
 
 def test_an_interval_is_given_where_something_is_uncertain() -> None:
     wide = make_device(memory_bandwidth={"value": "500 GB/s", "uncertainty": "20 %"})
-    found = predict_ops(some_ops(), TargetDevice(wide, table(ROW)), PLAN, at_once=9)
-    assert found["low_s"].isna().tolist() == found["high_s"].isna().tolist() == [False] * 5
-    between = found.dropna(subset=["low_s"])
+    actual = predict_ops(some_ops(), TargetDevice(wide, table(ROW)), PLAN, at_once=9)
+    assert actual["low_s"].isna().tolist() == actual["high_s"].isna().tolist() == [False] * 5
+    between = actual.dropna(subset=["low_s"])
     assert ((between["low_s"] < between["target_time_s"]) & (between["target_time_s"] < between["high_s"])).all()
 
 
@@ -64,26 +64,26 @@ def test_an_interval_is_given_where_something_is_uncertain() -> None:
 def test_much_carried_time_has_a_warning(carried: float, warned: bool) -> None:
     rows = [{"op_type": "MatMul", **SHAPE, "time_s": 1 - carried}, {"op_type": "Mystery", "time_s": carried}]
     less = {"op_type": "Mystery", "op": "less", "time_s": 0.0}
-    found = predict_on(count_work(make_ops(less, *rows), Workload(name="toy")).work, make_device(), table())
-    assert found.covered_fraction == pytest.approx(1 - carried)
+    actual = predict_on(count_work(make_ops(less, *rows), Workload(name="toy")).work, make_device(), table())
+    assert actual.covered_fraction == pytest.approx(1 - carried)
     text = (
         "only 50 % of the source's op time is modelled on toy; the rest, such as 'op2', is scaled from the source's "
         "time or is host time"
     )
-    assert [note.text for note in found.warnings] == [text] * warned
+    assert [note.text for note in actual.warnings] == [text] * warned
 
 
 def test_the_least_and_the_most_that_an_op_takes() -> None:
     """What is carried may vanish; nothing that is modelled takes less than at the quoted peaks, without a launch."""
-    found = predict_on(some_ops(), make_device(), table(ROW))
+    actual = predict_on(some_ops(), make_device(), table(ROW))
     product = 2 * 900 * 512 * 4096 / 10e12
-    assert found.floor_s[1] == pytest.approx(2 * product)
-    assert found.floor_s[3] == pytest.approx(2 * 4 * 9e6 / 500e9)
-    assert found.floor_s[4] == 0
-    assert found.ceiling_s[0] == pytest.approx(found.ops["high_s"][0])
-    assert found.ceiling_s[0] == pytest.approx(2 * ROW[-1] * np.exp(Z * USUAL_STD), rel=0.05)
-    assert found.ceiling_s[4] == pytest.approx(found.ops["high_s"][4])
-    assert (found.ceiling_s[1:4] > found.ops["high_s"][1:4]).all()
+    assert actual.floor_s[1] == pytest.approx(2 * product)
+    assert actual.floor_s[3] == pytest.approx(2 * 4 * 9e6 / 500e9)
+    assert actual.floor_s[4] == 0
+    assert actual.ceiling_s[0] == pytest.approx(actual.ops["high_s"][0])
+    assert actual.ceiling_s[0] == pytest.approx(2 * ROW[-1] * np.exp(Z * USUAL_STD), rel=0.05)
+    assert actual.ceiling_s[4] == pytest.approx(actual.ops["high_s"][4])
+    assert (actual.ceiling_s[1:4] > actual.ops["high_s"][1:4]).all()
 
 
 def test_a_prediction_says_by_which_coefficients() -> None:

@@ -92,9 +92,9 @@ def test_the_rate_of_products_stands_for_the_sustained_peak_but_not_of_streams()
     work = count_work(make_ops(*rows), Workload(name="toy")).work
     device = make_device(peak={"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"})
     products = pd.DataFrame({"precision": ["bf16"], "rate": [7e12], "measured_on": ["here"]})
-    found, without = rates_of(device, work, products), rates_of(device, work)
-    assert found.measured_on.tolist() == ["", "here", "", ""]
-    assert found.compute.tolist() == pytest.approx([without.compute[0], 7e12, *without.compute[2:]])
+    actual, without = rates_of(device, work, products), rates_of(device, work)
+    assert actual.measured_on.tolist() == ["", "here", "", ""]
+    assert actual.compute.tolist() == pytest.approx([without.compute[0], 7e12, *without.compute[2:]])
 
 
 @pytest.mark.slow
@@ -153,8 +153,8 @@ def test_ops_that_the_target_does_not_run_tell_nothing() -> None:
 
 @pytest.mark.parametrize(("target_s", "ends"), [(3.0, (1.0, 3.0)), (0.1, (0.1, 1.0))])
 def test_a_few_short_ops_tell_only_how_far_the_step_may_reach(target_s: float, ends: tuple[float, float]) -> None:
-    found = ratio_of_step(np.array([1.0, 99.0]), np.array([target_s, UNKNOWN]))
-    assert found.tolist() == pytest.approx([LEAST_SHARE * ends[0], 1.0, WIDENING * ends[1]])
+    actual = ratio_of_step(np.array([1.0, 99.0]), np.array([target_s, UNKNOWN]))
+    assert actual.tolist() == pytest.approx([LEAST_SHARE * ends[0], 1.0, WIDENING * ends[1]])
 
 
 def test_onto_a_slower_device_the_ratio_of_a_step_may_exceed_1() -> None:
@@ -163,8 +163,8 @@ def test_onto_a_slower_device_the_ratio_of_a_step_may_exceed_1() -> None:
 
 
 def test_without_any_modelled_op_a_step_may_take_as_much_more_as_less() -> None:
-    found = ratio_of_step(np.array([1.0]), np.array([UNKNOWN])).tolist()
-    assert found == pytest.approx([LEAST_SHARE, 1.0, 1.0 / LEAST_SHARE])
+    actual = ratio_of_step(np.array([1.0]), np.array([UNKNOWN])).tolist()
+    assert actual == pytest.approx([LEAST_SHARE, 1.0, 1.0 / LEAST_SHARE])
 
 
 def test_without_rates_ops_go_with_the_modelled_ops_of_their_class() -> None:
@@ -173,9 +173,9 @@ def test_without_rates_ops_go_with_the_modelled_ops_of_their_class() -> None:
     target = np.array([8.0, 1.0, 0.04, 0.02, 2.0, UNKNOWN, 0.5, UNKNOWN, UNKNOWN])
     binding = np.array([*["memory"] * 6, *["compute"] * 2, "unknown"], dtype=object)
     of_step = np.array([0.1, 0.2, 1.0])
-    found = ratios_by_class(of_step, source, target, binding)
-    assert found[:, 5] == pytest.approx([0.01 / WIDENING, 0.1, 0.1 * WIDENING])
-    assert found[:, [7, 8]].T.tolist() == [of_step.tolist()] * 2
+    actual = ratios_by_class(of_step, source, target, binding)
+    assert actual[:, 5] == pytest.approx([0.01 / WIDENING, 0.1, 0.1 * WIDENING])
+    assert actual[:, [7, 8]].T.tolist() == [of_step.tolist()] * 2
 
 
 @pytest.mark.parametrize(("modelled", "other_s"), [(4, 1.0), (5, 51.0)])
@@ -196,8 +196,8 @@ def test_rates_are_of_the_ops_precision_and_path() -> None:
     peak = {"fp32": "10 TFLOP/s", "bf16": "100 TFLOP/s"}
     device = make_device(peak=peak)
     rows = [{"op_type": name, "precision": precision} for name in ("MatMul", "Relu") for precision in ("fp32", "bf16")]
-    found = rates_of(device, count_work(make_ops(*rows), Workload(name="toy")).work)
-    wide, narrow, *streams = found.compute
+    actual = rates_of(device, count_work(make_ops(*rows), Workload(name="toy")).work)
+    wide, narrow, *streams = actual.compute
     assert narrow > 5 * wide
     assert streams[0] == streams[1]
 

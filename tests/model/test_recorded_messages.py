@@ -37,9 +37,9 @@ def with_time(work: pd.DataFrame, device: DeviceSpec, factor: float = 1.0) -> pd
 def test_a_message_that_took_what_its_links_need_waited_for_nobody() -> None:
     work = with_time(messages(1e6, 1e8), SLOW)
     assert np.allclose(waits(work, SLOW, np.array([0.1, 0.5, 1.0])), 0.0)
-    found = predict_on(work, FAST, make_measurements([]), source=SLOW).ops
-    assert found["target_time_s"].to_numpy() == pytest.approx(message_times(work, FAST))
-    assert set(found["method"]) == {"roofline"}
+    actual = predict_on(work, FAST, make_measurements([]), source=SLOW).ops
+    assert actual["target_time_s"].to_numpy() == pytest.approx(message_times(work, FAST))
+    assert set(actual["method"]) == {"roofline"}
 
 
 def test_what_it_took_longer_is_a_wait_that_goes_as_what_others_compute() -> None:
@@ -51,7 +51,7 @@ def test_what_it_took_longer_is_a_wait_that_goes_as_what_others_compute() -> Non
 
 
 @pytest.mark.slow
-def test_waits_are_said_with_their_interval() -> None:
+def test_waits_are_noted_with_their_interval() -> None:
     prompt, late = (predict_on(work, FAST, make_measurements([]), source=SLOW) for work in (
         with_time(messages(1e6), SLOW), messages(1e6, time_s=1.0),
     ))  # fmt: skip
@@ -76,9 +76,9 @@ def test_other_ops_and_messages_that_never_ran_wait_for_nobody() -> None:
 
 def test_a_message_on_its_own_device_takes_its_own_time() -> None:
     target = TargetDevice(SLOW, make_measurements([]), same_setting=True)
-    found = estimate_op_times(messages(1e6), SourceRun(SLOW), target)
-    assert found.interval_s[1].tolist() == [1.0]
-    assert not found.waits_s.any()
+    actual = estimate_op_times(messages(1e6), SourceRun(SLOW), target)
+    assert actual.interval_s[1].tolist() == [1.0]
+    assert not actual.waits_s.any()
 
 
 def test_a_message_of_unknown_bytes_is_as_large_as_its_time_allows() -> None:
@@ -101,11 +101,11 @@ def test_more_ranks_take_longer_also_where_bytes_are_unknown() -> None:
 
 def test_a_message_of_unknown_ranks_or_kind_goes_by_both_devices_links() -> None:
     work = messages(1e8, time_s=0.01, operator="collective").assign(ranks=pd.NA)
-    found = predict_on(work, FAST, make_measurements([]), PLAN, source=SLOW).ops.iloc[0]
-    assert found["method"] == "proportional"
-    assert found["target_time_s"] == pytest.approx(0.001, rel=0.1)  # ten times the rate
-    assert found["low_s"] < 1e-4
-    assert found["high_s"] == pytest.approx(WIDENING * found["target_time_s"], rel=0.2)
+    actual = predict_on(work, FAST, make_measurements([]), PLAN, source=SLOW).ops.iloc[0]
+    assert actual["method"] == "proportional"
+    assert actual["target_time_s"] == pytest.approx(0.001, rel=0.1)  # ten times the rate
+    assert actual["low_s"] < 1e-4
+    assert actual["high_s"] == pytest.approx(WIDENING * actual["target_time_s"], rel=0.2)
 
 
 def test_ops_that_send_nothing_have_no_such_time() -> None:

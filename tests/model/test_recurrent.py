@@ -29,10 +29,10 @@ def products(name: str, **fields: object) -> list[tuple[float, ...]]:
     ],
 )
 def test_a_pass_multiplies_its_steps_in_turn_and_the_rest_at_once(name: str, expected: list[tuple[int, ...]]) -> None:
-    found = products(name)
-    assert found == expected
+    actual = products(name)
+    assert actual == expected
     shape = RecurrentShape.from_table(pd.DataFrame([LAYER]))
-    flop = sum(2 * count * m * n * k for count, m, n, k in found)
+    flop = sum(2 * count * m * n * k for count, m, n, k in actual)
     assert flop == (2 if name == "backward" else 1) * shape.flop().item()
 
 

@@ -36,15 +36,15 @@ def test_the_nearest_comes_first_and_the_unlike_not_at_all() -> None:
         MeasuredDevice(make_device(**{**NUMBERS, "name": name, "power_limit": f"{power} W"}), table())
         for name, power in watts.items()
     ]
-    found = nearest_first(MeasuredDevice(make_device(**NUMBERS), table()), siblings, "fp32")
-    assert [each.measured.device.name for each in found] == ["near", "far"]
-    assert all(each.weight >= MIN_WEIGHT for each in found)
+    actual = nearest_first(MeasuredDevice(make_device(**NUMBERS), table()), siblings, "fp32")
+    assert [each.measured.device.name for each in actual] == ["near", "far"]
+    assert all(each.weight >= MIN_WEIGHT for each in actual)
 
 
 def test_the_other_16_bit_format_resembles_a_format_on_a_device_and_on_its_siblings() -> None:
     peaks = {"peak": {"fp16": "100 TFLOP/s", "bf16": "100 TFLOP/s"}}
     own, sibling = (MeasuredDevice(make_device(**{**NUMBERS, **peaks, "name": name}), table()) for name in ("a", "b"))
-    found = nearest_first(own, [sibling], "bf16")
-    names = [(each.measured.device.name, each.precision, each.weight) for each in found]
+    actual = nearest_first(own, [sibling], "bf16")
+    names = [(each.measured.device.name, each.precision, each.weight) for each in actual]
     assert names == [("a", "fp16", SAME), ("b", "bf16", SAME), ("b", "fp16", pytest.approx(SAME**2))]
     assert nearest_first(own, [], "fp32") == []

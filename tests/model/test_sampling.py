@@ -72,5 +72,5 @@ def test_without_a_bandwidth_nothing_bounds_a_modelled_time() -> None:
     target = TargetDevice(make_device(), table(ROW))
     times = estimate_op_times(WORK, SourceRun(), target)
     unbound = replace(times.kernels, lower_bound_s=np.full(len(WORK), np.nan))
-    found = sampler(WORK, replace(times, kernels=unbound), target.device, PLAN)(slice(None))[0]
-    assert np.isfinite(found).all()
+    actual = sampler(WORK, replace(times, kernels=unbound), target.device, PLAN)(slice(None))[0]
+    assert np.isfinite(actual).all()

@@ -29,8 +29,8 @@ def test_time_added_by_the_sources_step_is_added_on_the_target() -> None:
 
 
 def test_an_op_that_is_shorter_in_its_step_is_shorter_by_the_same_factor() -> None:
-    found = predict_in_step(table(ROW), table(SLOW), 2e-4, SHAPE)
-    assert found["target_time_s"].item() == pytest.approx(4e-4, rel=1e-5)
+    actual = predict_in_step(table(ROW), table(SLOW), 2e-4, SHAPE)
+    assert actual["target_time_s"].item() == pytest.approx(4e-4, rel=1e-5)
 
 
 def test_a_launch_that_the_sources_step_hides_is_left_out_on_the_target() -> None:
@@ -38,8 +38,8 @@ def test_a_launch_that_the_sources_step_hides_is_left_out_on_the_target() -> Non
     work = count_work(make_ops({"op_type": "MatMul", "time_s": 2.6e-4, **SHAPE}), Workload(name="toy")).work
     source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
     there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
-    found = predict_on(work, target, here, source=source, at_source=there).ops
-    assert found["target_time_s"].item() == pytest.approx(5.4e-4)
+    actual = predict_on(work, target, here, source=source, at_source=there).ops
+    assert actual["target_time_s"].item() == pytest.approx(5.4e-4)
 
 
 @pytest.mark.parametrize(("own", "kept"), [(2.4e-4, 0.0), (9e-4, 1.0)])
@@ -48,16 +48,16 @@ def test_a_hidden_launch_is_left_out_of_a_modelled_time_as_well(own: float, kept
     work = count_work(make_ops({"op_type": "MatMul", "time_s": own, **NEAR}), Workload(name="toy")).work
     source, target = make_device(name="source", launch_latency="40 us"), make_device(launch_latency="60 us")
     there, here = (rows.assign(library="toy 1") for rows in (table(ROW), table(SLOW)))
-    found, without = (predict_on(work, target, here, source=source, at_source=at) for at in (there, there.iloc[:0]))
-    assert found.ops["method"].tolist() == ["transferred"]
-    assert (found.launch > 0).all() == (kept > 0)
-    assert found.floor_s[0] <= without.floor_s[0]
+    actual, without = (predict_on(work, target, here, source=source, at_source=at) for at in (there, there.iloc[:0]))
+    assert actual.ops["method"].tolist() == ["transferred"]
+    assert (actual.launch > 0).all() == (kept > 0)
+    assert actual.floor_s[0] <= without.floor_s[0]
 
 
 def test_an_op_that_ran_beside_another_is_not_slower_for_it() -> None:
     """Twice as long as by itself, as another op had half of each instant."""
-    found = predict_in_step(table(ROW), table(SLOW), 6e-4, {**SHAPE, "shared_s": 3e-4})
-    assert found["target_time_s"].item() == pytest.approx(12e-4)
+    actual = predict_in_step(table(ROW), table(SLOW), 6e-4, {**SHAPE, "shared_s": 3e-4})
+    assert actual["target_time_s"].item() == pytest.approx(12e-4)
 
 
 @pytest.mark.parametrize(("own", "wanted"), [(3e-4, 4e-4), (6e-4, 1e-3), (4.5e-4, 7e-4), (1.2e-3, 2.0e-3)])
@@ -67,8 +67,8 @@ def test_an_op_is_as_cold_on_the_target_as_its_step_made_it_on_the_source(own: f
                    for warm, cold in ((3e-4, 6e-4), (4e-4, 1e-3)))  # fmt: skip
     added = 1.0 + np.sqrt(6e-4 / 1e-3)  # grows by the root
     stored: tuple[dict[str, object], ...] = ({}, {"trans_a": "n", "trans_b": "t"})  # not known how, and as measured
-    found = predict_in_step(there, here, own, *({**SHAPE, **how} for how in stored))["target_time_s"]
-    assert found.to_numpy() == pytest.approx(wanted if own < 1e-3 else 1e-3 * added)
+    actual = predict_in_step(there, here, own, *({**SHAPE, **how} for how in stored))["target_time_s"]
+    assert actual.to_numpy() == pytest.approx(wanted if own < 1e-3 else 1e-3 * added)
 
 
 @pytest.mark.slow
@@ -91,8 +91,8 @@ def test_a_cast_that_is_added_to_the_step_runs_cold() -> None:
     work = count_work(ops, Workload(name="toy")).work
     narrow = convert_precision(work, Workload(name="toy"), "bf16").work
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
-    found = predict_on(narrow, device, streams, source=device, profiled=work, at_source=streams).ops.iloc[len(work) :]
-    assert found["target_time_s"].to_numpy() == pytest.approx(9e-4, rel=0.05)
+    actual = predict_on(narrow, device, streams, source=device, profiled=work, at_source=streams).ops.iloc[len(work) :]
+    assert actual["target_time_s"].to_numpy() == pytest.approx(9e-4, rel=0.05)
 
 
 def test_streams_from_the_cache_count_where_one_library_timed_them_on_both_devices() -> None:
@@ -102,18 +102,18 @@ def test_streams_from_the_cache_count_where_one_library_timed_them_on_both_devic
     work = count_work(make_ops({"op_type": "AddV2", "shapes": "4000;4000", "time_s": 25e-9}), Workload(name="toy")).work
     source = make_device(name="source", launch_latency="0.01 ns")
     device = make_device(launch_latency="0.01 ns")
-    found = predict_on(work, device, here, source=source, at_source=there).ops
-    assert found["target_time_s"].item() == pytest.approx(25e-9 / 4, rel=0.1)
-    assert found["low_s"].item() < 0.98 * found["target_time_s"].item()
+    actual = predict_on(work, device, here, source=source, at_source=there).ops
+    assert actual["target_time_s"].item() == pytest.approx(25e-9 / 4, rel=0.1)
+    assert actual["low_s"].item() < 0.98 * actual["target_time_s"].item()
 
 
 def test_an_op_that_moved_nothing_on_the_source_moves_nothing_on_the_target() -> None:
     rows = streams(*(12e3 * 2**place / 800e9 for place in range(3)))
     ran = {"op_type": "AssignVariableOp", "shapes": "1;100000000", "time_s": 1e-7}
     work = count_work(make_ops(ran), Workload(name="toy")).work
-    found = predict_on(work, make_device(), rows, source=make_device(name="source"), at_source=rows)
-    assert found.ops["target_time_s"].item() == pytest.approx(1e-7)
-    assert found.floor_s.item() <= 1e-7
+    actual = predict_on(work, make_device(), rows, source=make_device(name="source"), at_source=rows)
+    assert actual.ops["target_time_s"].item() == pytest.approx(1e-7)
+    assert actual.floor_s.item() <= 1e-7
 
 
 def test_the_factor_is_the_time_in_the_step_over_that_by_itself() -> None:
@@ -124,16 +124,16 @@ def test_the_factor_is_the_time_in_the_step_over_that_by_itself() -> None:
 def test_added_time_grows_as_the_square_root() -> None:
     """Twice as long in its step; then half of that is another op's; then nothing tells of the op on the target."""
     own, alone = np.full(4, 2.0), np.ones(4)
-    found = in_step_factor(StepTimes(own, np.array([2.0, 2.0, 1.0, 2.0])), alone, np.array([4.0, 0.25, 4.0, np.nan]))
-    np.testing.assert_allclose(found, [1.5, 3.0, 2.0, 2.0])
+    actual = in_step_factor(StepTimes(own, np.array([2.0, 2.0, 1.0, 2.0])), alone, np.array([4.0, 0.25, 4.0, np.nan]))
+    np.testing.assert_allclose(actual, [1.5, 3.0, 2.0, 2.0])
 
 
 def test_time_added_beside_another_op_grows_as_the_square_root_too() -> None:
     """Beside another throughout, of its 8 s it had 4, 3 more than by itself; other ops' growth does not matter."""
     own, shared, alone = np.array([8.0, 8.0]), np.array([4.0, 8.0]), np.array([1.0, 8.0])
-    found = in_step_factor(StepTimes(own, shared), alone, np.array([4.0, 0.5]))
-    np.testing.assert_allclose(found[0] * 4.0, 2.0 * (4.0 + 3.0 * 2.0))
-    assert found[1] == 1.0
+    actual = in_step_factor(StepTimes(own, shared), alone, np.array([4.0, 0.5]))
+    np.testing.assert_allclose(actual[0] * 4.0, 2.0 * (4.0 + 3.0 * 2.0))
+    assert actual[1] == 1.0
 
 
 def test_the_cold_fraction_is_how_far_a_step_empties_the_cache() -> None:
@@ -203,7 +203,7 @@ def test_a_kernel_that_its_model_does_not_know_takes_as_long_on_the_next_device(
     alone, empty = table(ROW).iloc[:0], table(ROW).iloc[:0]
     rows = make_ops({"op_type": "MatMul", "time_s": 1.0, **SHAPE})
     work = count_work(rows, Workload(name="toy")).work
-    found = predict_on(work, target, alone, source=source, at_source=empty).ops
-    assert found["method"].tolist() == ["transferred" if ratio else "roofline"]
+    actual = predict_on(work, target, alone, source=source, at_source=empty).ops
+    assert actual["method"].tolist() == ["transferred" if ratio else "roofline"]
     if ratio:
-        assert found["target_time_s"].item() == pytest.approx(ratio, rel=1e-6)
+        assert actual["target_time_s"].item() == pytest.approx(ratio, rel=1e-6)

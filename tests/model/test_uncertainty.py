@@ -22,8 +22,8 @@ def time(op: int, field: str, status: str) -> float:
     written = {"peak": {"fp32": "10 TFLOP/s"}, "memory_bandwidth": "1 TB/s"}
     value = {"value": "10 TFLOP/s" if field == "peak" else "1 TB/s", "status": status, "source": "x"}
     device = make_device(**(written | {field: {"fp32": value} if field == "peak" else value}), launch_latency="1 us")
-    found = predict_on(schema.WORK.conform(WORK.iloc[[op]], "test"), device, NO_MEASUREMENTS, RunPlan("toy", draws=0))
-    return float((found.samples - found.launch)[0, 0])
+    actual = predict_on(schema.WORK.conform(WORK.iloc[[op]], "test"), device, NO_MEASUREMENTS, RunPlan("toy", draws=0))
+    return float((actual.samples - actual.launch)[0, 0])
 
 
 def test_a_power_limit_that_no_file_gives_widens_the_interval_to_longer_times() -> None:

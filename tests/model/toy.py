@@ -97,7 +97,7 @@ def activation_tables(*sigmoid_s: float | None) -> list[pd.DataFrame]:
     amounts = {"op_class": "elementwise", "precision": "fp32", "library": "toy 1", "bytes": 3e8, "flop": 1e8}
     add, sigmoid = ({**amounts, "kernel": name, "time_s": 1e-3} for name in ("add", "sigmoid"))
     rows = ([add, {**sigmoid, "time_s": time_s}] if time_s else [add] for time_s in sigmoid_s)
-    return [make_measurements(found) for found in rows]
+    return [make_measurements(actual) for actual in rows]
 
 
 def activated(there: pd.DataFrame, here: pd.DataFrame, precision: str = "fp32") -> list[float]:
@@ -107,5 +107,5 @@ def activated(there: pd.DataFrame, here: pd.DataFrame, precision: str = "fp32") 
     crossed = convert_precision(work, Workload(name="toy"), precision).work
     crossed = crossed[crossed["op_type"].isin(["Sigmoid", "Relu"])].reset_index(drop=True)
     source, target = make_device(name="source"), make_device()
-    found = predict_on(crossed, target, here, source=source, profiled=work, at_source=there).ops
-    return [float(time) for time in found["target_time_s"]]
+    actual = predict_on(crossed, target, here, source=source, profiled=work, at_source=there).ops
+    return [float(time) for time in actual["target_time_s"]]

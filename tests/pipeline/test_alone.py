@@ -17,12 +17,12 @@ PLAN = RunPlan("v100-sxm2-16gb", batch=32, draws=50)
 @pytest.mark.slow
 def test_one_device_has_the_step_of_its_estimate() -> None:
     predicted = predict_step(read_profile("vgg16"), PLAN)
-    found, alone = estimate(read_profile("vgg16"), PLAN), one_device(predicted)
-    assert np.allclose(alone.step.total, found.step.total)
-    assert np.allclose(step_of_one(predicted).total, found.step.total)
+    actual, alone = estimate(read_profile("vgg16"), PLAN), one_device(predicted)
+    assert np.allclose(alone.step.total, actual.step.total)
+    assert np.allclose(step_of_one(predicted).total, actual.step.total)
     assert alone.power_w is not None
-    assert found.power_w is not None
-    assert alone.power_w[0] == pytest.approx(found.power_w[0])
+    assert actual.power_w is not None
+    assert alone.power_w[0] == pytest.approx(actual.power_w[0])
     assert alone.idle_w is not None
     assert 0 < alone.idle_w < alone.power_w[0]
 

@@ -37,17 +37,17 @@ def test_a_group_draws_about_what_its_device_does_at_the_batch_that_it_computes_
 def test_what_the_frameworks_format_gives_names_the_batch_that_a_device_computes_at_once() -> None:
     """The step of a group has several of it, and messages and waits."""
     split = read_split("data,micro=25")
-    found = estimate_group(read_profile("p1b3"), RunPlan("a100", draws=0), group_of(8, 8, "weak", 100, split), split)
-    (text,) = [note.text for note in found.notes if note.code == "precision-by-default"]
+    actual = estimate_group(read_profile("p1b3"), RunPlan("a100", draws=0), group_of(8, 8, "weak", 100, split), split)
+    (text,) = [note.text for note in actual.notes if note.code == "precision-by-default"]
     assert ": a step of batch 25 of one device would then take " in text
 
 
 @pytest.mark.slow
 def test_the_limits_of_a_group_hold_its_step() -> None:
-    found = estimate_group(read_profile("vgg16"), PLAN, group(96), read_split("data"))
-    low, _, high = bounds(found.step.total)
-    assert found.floor_s <= low
-    assert high <= found.ceiling_s
+    actual = estimate_group(read_profile("vgg16"), PLAN, group(96), read_split("data"))
+    low, _, high = bounds(actual.step.total)
+    assert actual.floor_s <= low
+    assert high <= actual.ceiling_s
 
 
 @pytest.mark.slow
@@ -55,14 +55,14 @@ def test_the_limits_of_a_group_hold_its_step() -> None:
 def test_kernels_products_and_floor_are_those_of_all_micro_batches(written: str, devices: int) -> None:
     """As far as a device runs them; there is no host that could slow them down."""
     split, profile = read_split(written), read_profile("gpt2")
-    found = {}
+    actual = {}
     for batch in (8, 16):
         plan = RunPlan("h100", batch=batch, host="none", draws=20)
-        found[batch] = estimate_group(profile, plan, group_of(devices, 8, "weak", batch, split), split)
-        own_s = found[batch].step.total - found[batch].step.communication_exposed
-        assert found[batch].kernels_s == pytest.approx(own_s)
-        assert (found[batch].floor_s < found[batch].kernels_s).all()
-        assert (found[batch].matrix_step_s < found[batch].kernels_s).all()
-    assert found[16].floor_s == pytest.approx(2 * found[8].floor_s)
+        actual[batch] = estimate_group(profile, plan, group_of(devices, 8, "weak", batch, split), split)
+        own_s = actual[batch].step.total - actual[batch].step.communication_exposed
+        assert actual[batch].kernels_s == pytest.approx(own_s)
+        assert (actual[batch].floor_s < actual[batch].kernels_s).all()
+        assert (actual[batch].matrix_step_s < actual[batch].kernels_s).all()
+    assert actual[16].floor_s == pytest.approx(2 * actual[8].floor_s)
     once = estimate(profile, RunPlan("h100", batch=2, host="none", draws=20))
-    assert found[16].matrix_step_s == pytest.approx(8 / split.pipeline * once.matrix_step_s, rel=0.3)
+    assert actual[16].matrix_step_s == pytest.approx(8 / split.pipeline * once.matrix_step_s, rel=0.3)

@@ -28,10 +28,10 @@ def alone(batch: int, profile: Profile | None = None) -> float:
 
 @pytest.mark.slow
 def test_copies_of_a_model_exchange_nothing_in_it() -> None:
-    found = forward("data")
-    assert found.micro_s[0] == pytest.approx(alone(8))
-    assert not found.pass_on_s.any()
-    assert found.micro_s.shape == found.pass_on_s.shape == (1 + PLAN.draws,)
+    actual = forward("data")
+    assert actual.micro_s[0] == pytest.approx(alone(8))
+    assert not actual.pass_on_s.any()
+    assert actual.micro_s.shape == actual.pass_on_s.shape == (1 + PLAN.draws,)
 
 
 @pytest.mark.slow
@@ -42,32 +42,32 @@ def test_it_is_that_of_a_micro_batch() -> None:
 @pytest.mark.slow
 def test_parts_of_a_product_add_up_their_results() -> None:
     """Each computes a share of the products, and sends 24 sums of 8 × 1024 tokens of 768 numbers in bf16."""
-    found, part = forward("tensor=4", 4), divided(read_profile("gpt2"), read_split("tensor=4"))
+    actual, part = forward("tensor=4", 4), divided(read_profile("gpt2"), read_split("tensor=4"))
     share_s, sent = alone(8, part), 24 * 8 * 1024 * 768 * 2 * 1.5  # bytes of a ring of four devices
     assert share_s < alone(8)
-    assert sent / 300e9 < found.micro_s[0] - share_s < 3 * sent / 300e9
-    assert not found.pass_on_s.any()
+    assert sent / 300e9 < actual.micro_s[0] - share_s < 3 * sent / 300e9
+    assert not actual.pass_on_s.any()
 
 
 @pytest.mark.slow
 def test_keys_and_values_go_around_while_attention_runs() -> None:
     """12 messages of 8 × 1024 tokens of 2 × 768 numbers in bf16 are hidden as far as attention takes as long."""
-    found, part = forward("context=4", 4), divided(read_profile("gpt2"), read_split("context=4"))
+    actual, part = forward("context=4", 4), divided(read_profile("gpt2"), read_split("context=4"))
     own_s, sent = alone(8, part), 12 * 8 * 1024 * 2 * 768 * 2 * 0.75
-    assert own_s <= found.micro_s[0] < own_s + sent / 300e9
+    assert own_s <= actual.micro_s[0] < own_s + sent / 300e9
 
 
 @pytest.mark.slow
 def test_stages_hand_their_results_on() -> None:
-    found, whole = forward("pipeline=4,micro=2"), forward("data,micro=2")
-    assert np.allclose(found.micro_s, whole.micro_s)
-    assert 0 < found.pass_on_s[0] < found.micro_s[0]
+    actual, whole = forward("pipeline=4,micro=2"), forward("data,micro=2")
+    assert np.allclose(actual.micro_s, whole.micro_s)
+    assert 0 < actual.pass_on_s[0] < actual.micro_s[0]
 
 
 @pytest.mark.slow
 def test_of_one_device_it_is_that_of_its_estimate() -> None:
     split, profile = Split(), read_profile("vgg16")
     group = group_of(1, 8, "weak", 32, split)
-    found = forward_of_group(estimate_group(profile, PLAN, group, split), group, split)
+    actual = forward_of_group(estimate_group(profile, PLAN, group, split), group, split)
     plan = RunPlan("a100-sxm4-80gb", batch=32, mode="inference", draws=0)
-    assert found.micro_s[0] == pytest.approx(estimate(profile, plan).step.total[0])
+    assert actual.micro_s[0] == pytest.approx(estimate(profile, plan).step.total[0])

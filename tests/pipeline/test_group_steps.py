@@ -41,18 +41,18 @@ def test_groups_together_are_those_one_by_one() -> None:
     one, data = step_of_one(predicted()), read_split("data")
     counts = (1, 6, 96, 1536)
     together = steps_of_groups(predicted(), one, [group(count) for count in counts], data)
-    for count, found in zip(counts, together, strict=True):
+    for count, actual in zip(counts, together, strict=True):
         alone = step_of_group(predicted(), one, group(count), data)
-        assert np.allclose(found.step.total, alone.step.total)
-        assert np.allclose(found.communication_s, alone.communication_s)
+        assert np.allclose(actual.step.total, alone.step.total)
+        assert np.allclose(actual.communication_s, alone.communication_s)
 
 
 def test_what_is_exposed_is_what_messages_add() -> None:
     one = step_of_one(predicted())
-    found = step_of_group(predicted(), one, group(96), read_split("data"), NO_SPREAD)
-    assert np.allclose(found.step.total - found.step.communication_exposed, one.total)
-    assert (found.step.communication_exposed <= found.communication_s + 1e-9).all()
-    assert found.step.communication_exposed[0] > 0
+    actual = step_of_group(predicted(), one, group(96), read_split("data"), NO_SPREAD)
+    assert np.allclose(actual.step.total - actual.step.communication_exposed, one.total)
+    assert (actual.step.communication_exposed <= actual.communication_s + 1e-9).all()
+    assert actual.step.communication_exposed[0] > 0
 
 
 @pytest.mark.parametrize("split", ["data", "zero1", "zero3", "parameter-server"])
@@ -79,9 +79,9 @@ def test_more_devices_in_an_unknown_network_make_no_step_shorter(split: str) -> 
     """Of one device a node, of which nothing else is known; the middle, and both ends as nearly as draws tell."""
     step = in_unknown_network()
     groups = [Group(count, count, 32, 32 * count) for count in (1, 2, 4, 16, 256, 2048)]
-    found = steps_of_groups(step, step_of_one(step), groups, read_split(split))
-    assert found[-1].step.communication_exposed[0] > 0
-    low, mid, high = np.array([bounds(each.step.total) for each in found]).T
+    actual = steps_of_groups(step, step_of_one(step), groups, read_split(split))
+    assert actual[-1].step.communication_exposed[0] > 0
+    low, mid, high = np.array([bounds(each.step.total) for each in actual]).T
     assert (np.diff(mid) >= 0).all()
     assert (low[1:] >= 0.98 * low[:-1]).all()
     assert (high[1:] >= 0.98 * high[:-1]).all()
@@ -135,7 +135,7 @@ def test_all_copies_may_share_the_states(shard: int) -> None:
 
 def test_one_device_sends_nothing() -> None:
     one = step_of_one(predicted())
-    found = step_of_group(predicted(), one, group(1), read_split("data"))
-    assert found.step.total == pytest.approx(one.total)
-    assert not found.communication_s.any()
-    assert not found.communication_s.any()
+    actual = step_of_group(predicted(), one, group(1), read_split("data"))
+    assert actual.step.total == pytest.approx(one.total)
+    assert not actual.communication_s.any()
+    assert not actual.communication_s.any()

@@ -60,12 +60,12 @@ def test_a_micro_batch_that_fits_is_the_one_that_is_named() -> None:
     """Of 720 samples in two stages, as many at once as the device has room for at most."""
     split, profile = read_split("pipeline=2"), gpt2()
     plan = RunPlan("h100", batch=720, draws=2)
-    found = estimate_group(profile, plan, group_of(2, 2, "weak", 720, split), split)
-    size = found.plan.batch or 0
+    actual = estimate_group(profile, plan, group_of(2, 2, "weak", 720, split), split)
+    size = actual.plan.batch or 0
     assert memory_of_group(profile, plan, replace(split, micro_batch=size), 2).fits
-    assert f"computes {size} sample(s)" in next(note.text for note in found.notes if note.code == "micro-batch")
+    assert f"computes {size} sample(s)" in next(note.text for note in actual.notes if note.code == "micro-batch")
     named = estimate_group(profile, plan, Group(2, 1, 720, 720, 2, size), replace(split, micro_batch=size))
-    assert np.array_equal(named.step.total, found.step.total)
+    assert np.array_equal(named.step.total, actual.step.total)
 
 
 @pytest.mark.parametrize("device", ["", "gaudi"])

@@ -220,10 +220,10 @@ def test_interleaved_stages_shrink_the_bubble_and_send_more() -> None:
 
 
 def test_stages_compute_their_share() -> None:
-    found = of_group(Split(pipeline=4, micro_batch=4), 4, 64).step
+    actual = of_group(Split(pipeline=4, micro_batch=4), 4, 64).step
     whole_s = total_s(Split(micro_batch=4), 1, 64)
-    assert float((found.total - found.communication_exposed)[0]) == pytest.approx(whole_s / 4)
-    assert np.isclose(sum(part[0] for part in found.parts().values()), found.total[0])
+    assert float((actual.total - actual.communication_exposed)[0]) == pytest.approx(whole_s / 4)
+    assert np.isclose(sum(part[0] for part in actual.parts().values()), actual.total[0])
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def one_step(begin: float, first: int, summed: bool) -> list[dict[str, Any]]:
     """A product, a sum of its results where products are divided, its gradient, and the reduction of that."""
     sums = {**REDUCED, "In msg nelems": 250_000, "Group size": 4, "Process Group Name": "1"}
     reduced = {**REDUCED, "In msg nelems": 25_000_000}
-    found = [
+    actual = [
         step(first, begin, WALL),
         event("aten::mm", begin + 10, 20, **MM),
         launch(begin + 15, first + 1),
@@ -54,12 +54,12 @@ def one_step(begin: float, first: int, summed: bool) -> list[dict[str, Any]]:
         kernel(NCCL, begin + 9800, 9000, first + 4, stream=9),
     ]
     if summed:
-        found += [
+        actual += [
             event("record_param_comms", begin + 40, 15, **sums),
             launch(begin + 45, first + 2),
             kernel(NCCL, begin + 9200, 400, first + 2),
         ]
-    return found
+    return actual
 
 
 def profiled(folder: Path, *, summed: bool = False, world: int = 8) -> Profile:
@@ -96,10 +96,10 @@ def test_on_its_own_devices_a_profile_has_its_own_step(tmp_path: Path) -> None:
 def test_more_devices_never_make_a_step_shorter_and_one_sends_nothing(tmp_path: Path) -> None:
     profile = profiled(tmp_path)
     for target, counts in {"own": (1, 2, 8, 64), "other": (1, 4, 8, 16)}.items():
-        found = [on(profile, devices, target) for devices in counts]
-        steps = [each.step.total[0] for each in found]
+        actual = [on(profile, devices, target) for devices in counts]
+        steps = [each.step.total[0] for each in actual]
         assert steps == sorted(steps)
-        assert found[0].step.communication_exposed[0] == 0
+        assert actual[0].step.communication_exposed[0] == 0
 
 
 @pytest.mark.slow
@@ -187,8 +187,8 @@ def test_real_dumps_have_their_own_step_on_their_own_devices(name: str, public_d
     profile = dump(public_data("dumps") / name)
     ranks = ranks_of(profile)
     own = RunPlan(DUMPS[name], source=DUMPS[name], draws=0)
-    found = estimate_group(profile, own, group_of(ranks.world, 8, "weak", None, WHOLE, ranks.of_copy), WHOLE)
-    assert found.step.total[0] == pytest.approx(profile.wall_step_s, rel=0.01)
+    actual = estimate_group(profile, own, group_of(ranks.world, 8, "weak", None, WHOLE, ranks.of_copy), WHOLE)
+    assert actual.step.total[0] == pytest.approx(profile.wall_step_s, rel=0.01)
 
 
 @pytest.mark.slow

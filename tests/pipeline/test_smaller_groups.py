@@ -84,5 +84,5 @@ def test_there_is_no_note_where_no_smaller_group_helps(split: str, devices: int)
 
 @pytest.mark.slow
 def test_an_estimate_of_many_devices_has_the_note() -> None:
-    found = estimate_group(alone().profile, alone().plan, group("zero3", 4096), read_split("zero3"))
-    assert [note.code for note in found.notes].count("states-shared-by-many") == 1
+    actual = estimate_group(alone().profile, alone().plan, group("zero3", 4096), read_split("zero3"))
+    assert [note.code for note in actual.notes].count("states-shared-by-many") == 1

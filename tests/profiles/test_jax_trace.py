@@ -76,7 +76,9 @@ def test_runs_of_an_evaluation_are_no_part_of_the_steps(tmp_path: Path) -> None:
     ("module", "framework"),
     [("jit_step", "JAX"), ("cluster_0__XlaCompiledKernel_true", "TensorFlow"), ("SyncTensorsGraph.12", None)],
 )
-def test_the_framework_is_told_by_the_names_of_programs(tmp_path: Path, module: str, framework: str | None) -> None:
+def test_the_framework_is_recognised_by_the_names_of_programs(
+    tmp_path: Path, module: str, framework: str | None
+) -> None:
     assert read(tmp_path, op("dot.1", 0, 5, hlo_module=module)).workload.framework == framework
 
 

@@ -46,9 +46,9 @@ def test_an_archive_is_to_be_unpacked(head: bytes) -> None:
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-8"])
 def test_a_table_in_another_encoding_is_to_be_saved_again(encoding: str) -> None:
     head = "op,op_type,time_s\ndénse,MatMul,1\n".encode(encoding)
-    found = reason(b"\xff\xfe" + head if encoding == "utf-16-le" else head)
-    assert (found is None) if encoding == "utf-8" else "UTF-8" in (found or "")
+    actual = reason(b"\xff\xfe" + head if encoding == "utf-16-le" else head)
+    assert (actual is None) if encoding == "utf-8" else "UTF-8" in (actual or "")
 
 
-def test_nothing_is_said_of_what_is_not_known() -> None:
+def test_nothing_is_noted_of_what_is_unknown() -> None:
     assert reason(b'{"nodes": []}') is None

@@ -56,7 +56,7 @@ def faults(profile: Profile, row: Mapping[str, str]) -> list[str]:
     """What a reader has wrong of a dump."""
     work = count_work(profile.ops, profile.workload, profile.where).work
     flop = work["flop"].groupby(work["op_class"].astype(str)).sum()
-    found = {
+    actual = {
         "step": (profile.wall_step_s, number(row["step_gpu_pitch_s"]) or number(row["step_host_s"]), STEP),
         "busy": (profile.busy_step_s, number(row["gpu_busy_step_s"]), TIME),
         "sum": (float(profile.ops["time_s"].sum()), number(row["gpu_sum_step_s"]), TIME),
@@ -64,7 +64,7 @@ def faults(profile: Profile, row: Mapping[str, str]) -> list[str]:
     }
     wrong = [
         f"{name} {have} of {want}"
-        for name, (have, want, by) in found.items()
+        for name, (have, want, by) in actual.items()
         if want is not None and off(have, want) > by
     ]
     if row["steps"] and profile.steps != int(row["steps"]):
@@ -110,12 +110,12 @@ def test_the_device_of_a_dump_is_found_in_the_catalogue(row: Mapping[str, str]) 
 
 
 @pytest.mark.parametrize("row", judged(READ))
-def test_the_framework_is_told_by_the_dump(row: Mapping[str, str]) -> None:
+def test_the_framework_is_recognised_by_the_dump(row: Mapping[str, str]) -> None:
     assert read(row["file"]).workload.framework == row["framework"]
 
 
 @pytest.mark.parametrize("row", judged([row for row in READ if row["mode"] != "unknown"]))
-def test_inference_is_told_from_training(row: Mapping[str, str]) -> None:
+def test_inference_is_distinguished_from_training(row: Mapping[str, str]) -> None:
     assert read(row["file"]).workload.mode == row["mode"]
 
 
@@ -123,7 +123,7 @@ def test_inference_is_told_from_training(row: Mapping[str, str]) -> None:
     "row",
     judged([row for row in KINETO if row["gpu_share_not_launched_in_steps"] and not row["file"].endswith("/")]),
 )
-def test_what_no_step_launched_is_said_with_its_share(row: Mapping[str, str]) -> None:
+def test_what_no_step_launched_is_noted_with_its_share(row: Mapping[str, str]) -> None:
     share = float(row["gpu_share_not_launched_in_steps"])
     stated = [text for text in read(row["file"]).warnings if "outside the steps" in text]
     assert bool(stated) == (share > 0.01)

@@ -138,13 +138,13 @@ def test_an_unknown_batch_is_that_of_the_workload(tmp_path: Path) -> None:
 def test_a_library_does_the_work_of_the_layer(tmp_path: Path) -> None:
     profile = profile_of(loop_graph(), tmp_path)
     work = count_work(profile.ops, profile.workload).work
-    found, notes = unpacked(join_layers(work, by_library=True))
+    actual, notes = unpacked(join_layers(work, by_library=True))
     flop = 2 * 2 * 3 * 16 * (5 + 4)
-    assert found[["op", "operator", "flop", "calls"]].iloc[len(work) :].to_numpy().tolist() == [
+    assert actual[["op", "operator", "flop", "calls"]].iloc[len(work) :].to_numpy().tolist() == [
         [f"{LOOP} forward", "recurrent", flop, 1],
         [f"{LOOP} backward", "recurrent_grad", 2 * flop, 1],
     ]
-    assert found["flop"].sum() == 3 * flop
+    assert actual["flop"].sum() == 3 * flop
     assert "become 2 of the target's library" in notes[0]
     assert join_layers(work, by_library=False).work is work
 
@@ -154,7 +154,7 @@ def test_a_layer_of_unknown_steps_is_noted_and_stays(tmp_path: Path) -> None:
     sequence = "call/net/lstm/list"
     profile = profile_of(nodes | {sequence: replace(nodes[sequence], shapes="-1x2x5;2")}, tmp_path)
     work = count_work(profile.ops, profile.workload).work
-    found = join_layers(work, by_library=True)
-    assert not found.changed
-    assert [note.code for note in found.notes] == ["layers-apart"]
+    actual = join_layers(work, by_library=True)
+    assert not actual.changed
+    assert [note.code for note in actual.notes] == ["layers-apart"]
     assert not join_in_place(work, by_library=True).changed

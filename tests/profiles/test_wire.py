@@ -44,12 +44,12 @@ def test_every_kind_of_field_is_walked_over() -> None:
         tag(1, 0) + encoded(300) + tag(2, 1) + struct.pack("<d", 1.0) + tag(16, 2) + encoded(3) + b"abc"
         + tag(4, 5) + struct.pack("<f", 1.0)
     )  # fmt: skip
-    found = list(wire.fields(content, 0, len(content)))
-    assert [number for number, _ in found] == [1, 2, 16, 4]
-    assert found[0][1] == 300
-    places = [wire.span(value) for _, value in found[1:]]
+    actual = list(wire.fields(content, 0, len(content)))
+    assert [number for number, _ in actual] == [1, 2, 16, 4]
+    assert actual[0][1] == 300
+    places = [wire.span(value) for _, value in actual[1:]]
     assert [end - start for start, end in places] == [8, 3, 4]
-    assert wire.text(content, found[2][1]) == "abc"
+    assert wire.text(content, actual[2][1]) == "abc"
     assert wire.skip(content, 0, len(content)) == 3
 
 
@@ -96,8 +96,8 @@ def test_many_numbers_are_read_at_once() -> None:
     for value in VALUES:
         places.append(len(content) - 2)
         content += encoded(value)
-    found, behind = Chunk.cut(content, 2, len(content)).varints(np.array(places))
-    assert found.tolist() == list(VALUES)
+    actual, behind = Chunk.cut(content, 2, len(content)).varints(np.array(places))
+    assert actual.tolist() == list(VALUES)
     assert behind.tolist() == [*places[1:], len(content) - 2]
 
 

@@ -24,8 +24,8 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     common = write(tmp_path / "run", provenance="device: common\n")
     rank = write(tmp_path / "run" / "rank0")
     dump = rank / "trace.json"
-    found = side_files(dump, common)
-    assert found == {"provenance.yaml": common / "provenance.yaml", "workload.yaml": tmp_path / "workload.yaml"}
+    actual = side_files(dump, common)
+    assert actual == {"provenance.yaml": common / "provenance.yaml", "workload.yaml": tmp_path / "workload.yaml"}
     write(rank, provenance="device: own\n", workload="name: own\n")
     assert side_files(dump, common) == {name: rank / name for name in ("provenance.yaml", "workload.yaml")}
 
@@ -61,14 +61,14 @@ def test_a_dump_without_files_has_its_name_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("more", ["", "name:\n", 'name: ""\n'])
 def test_one_line_is_enough(tmp_path: Path, more: str) -> None:
     write(tmp_path, workload=f"batch_size: 32\n{more}")
-    found = find_workload(tmp_path / "trace.json")
-    assert (found.name, found.batch_size) == (tmp_path.name, 32)
+    actual = find_workload(tmp_path / "trace.json")
+    assert (actual.name, actual.batch_size) == (tmp_path.name, 32)
 
 
 def test_a_workload_says_what_the_dump_does_not(tmp_path: Path) -> None:
     write(tmp_path, workload="name: toy\nframework: our own\nbatch_size: 32\n")
-    found = find_workload(tmp_path / "trace.json")
-    assert (found.name, found.framework, found.batch_size) == ("toy", "our own", 32)
+    actual = find_workload(tmp_path / "trace.json")
+    assert (actual.name, actual.framework, actual.batch_size) == ("toy", "our own", 32)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_faulty_provenance_is_refused_with_its_place(tmp_path: Path, text: str
 
 def test_the_spread_of_steps_is_that_of_their_interval(tmp_path: Path) -> None:
     text = "wall_step: 10 ms\nwall_step_low: 8 ms\nwall_step_high: 12.5 ms\n"
-    found = read_provenance(side_files(write(tmp_path, provenance=text)))
-    assert found.wall_step == 0.01
-    assert math.exp(2 * Z * found.step_spread) == pytest.approx(12.5 / 8)
-    assert found.model_copy(update={"wall_step_low": None}).step_spread == 0.0
+    actual = read_provenance(side_files(write(tmp_path, provenance=text)))
+    assert actual.wall_step == 0.01
+    assert math.exp(2 * Z * actual.step_spread) == pytest.approx(12.5 / 8)
+    assert actual.model_copy(update={"wall_step_low": None}).step_spread == 0.0

@@ -38,6 +38,6 @@ def limits(device: str, ops: Ops) -> tuple[Floats, Floats]:
     return physics.ideal_time(flop, 0.0, peak.value, 1.0), physics.ideal_time(0.0, bytes_, 1.0, bandwidth.value)
 
 
-def miss(found: Floats, published: Floats) -> Floats:
+def miss(actual: Floats, published: Floats) -> Floats:
     """The factor between them, whichever is more."""
-    return np.asarray(np.exp(np.abs(np.log(found / published))))
+    return np.asarray(np.exp(np.abs(np.log(actual / published))))

@@ -97,10 +97,10 @@ def milliseconds(name: str, device: str) -> pd.Series:
 
 @pytest.mark.parametrize("name", MILLIONS)
 def test_multiply_adds_and_biases_are_the_published_flop(name: str) -> None:
-    found = counted(network(name)).groupby("op")["flop"].sum()
+    actual = counted(network(name)).groupby("op")["flop"].sum()
     biases = {"CONV": sum(_results(name)), "FC": 4096 + 4096 + 1000}
     for kind, millions in MILLIONS[name].items():
-        flop = found[kind] / 2 + biases[kind] if kind in biases else found[kind]
+        flop = actual[kind] / 2 + biases[kind] if kind in biases else actual[kind]
         assert round(flop / 1e6, 1 if millions < 1 else None) == millions
 
 
@@ -114,21 +114,21 @@ def test_no_published_time_beats_the_hardware(name: str, device: str) -> None:
 
 @pytest.mark.parametrize(("name", "device"), MILLISECONDS)
 def test_bandwidth_binds_what_is_not_convolved(name: str, device: str) -> None:
-    found = predicted(device, network(name))
-    assert (found["target_time_s"] > limits(device, network(name))[1]).all()
-    assert (found.loc[found["op"].isin(["FC", "POOL", "LRN"]), "bound"] == "memory").all()
+    actual = predicted(device, network(name))
+    assert (actual["target_time_s"] > limits(device, network(name))[1]).all()
+    assert (actual.loc[actual["op"].isin(["FC", "POOL", "LRN"]), "bound"] == "memory").all()
 
 
 @pytest.mark.parametrize(("name", "device"), MILLISECONDS)
 def test_times_are_near_the_published(name: str, device: str) -> None:
-    found = milliseconds(name, device)
+    actual = milliseconds(name, device)
     kinds = list(TOLERANCES[name])
     published = np.array([MILLISECONDS[name, device][kind] for kind in kinds])
-    assert (miss(found[kinds].to_numpy(), published) < list(TOLERANCES[name].values())).all()
+    assert (miss(actual[kinds].to_numpy(), published) < list(TOLERANCES[name].values())).all()
 
 
 @pytest.mark.parametrize(("name", "device"), MILLISECONDS)
 def test_layers_that_hold_mostly_their_own_timing_are_predicted_shorter(name: str, device: str) -> None:
-    found = milliseconds(name, device)
+    actual = milliseconds(name, device)
     short = [kind for kind in MILLISECONDS[name, device] if kind not in TOLERANCES[name]]
-    assert all(found[kind] < MILLISECONDS[name, device][kind] for kind in short)
+    assert all(actual[kind] < MILLISECONDS[name, device][kind] for kind in short)

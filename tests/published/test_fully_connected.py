@@ -60,15 +60,15 @@ def test_no_published_time_beats_the_hardware_unless_batches_are_frames(device: 
 
 @pytest.mark.parametrize("device", [CPU, GPU, MOBILE])
 def test_bandwidth_binds_one_frame(device: str) -> None:
-    found = predicted(device, products(1))
-    assert set(found["bound"]) == {"memory"}
-    assert (found["target_time_s"] > limits(device, products(1))[1]).all()
+    actual = predicted(device, products(1))
+    assert set(actual["bound"]) == {"memory"}
+    assert (actual["target_time_s"] > limits(device, products(1))[1]).all()
 
 
 @pytest.mark.parametrize(("device", "batch"), TOLERANCES)
 def test_times_are_near_the_published(device: str, batch: int) -> None:
-    found = predicted(device, products(batch))["target_time_s"].to_numpy()
-    assert miss(found, published(device, batch)).max() < TOLERANCES[device, batch]
+    actual = predicted(device, products(batch))["target_time_s"].to_numpy()
+    assert miss(actual, published(device, batch)).max() < TOLERANCES[device, batch]
 
 
 def test_a_batch_of_64_costs_a_gpu_little_more_than_one_frame() -> None:

@@ -75,7 +75,7 @@ def test_the_table_of_platforms_frameworks_and_modes_is_filled(
     shipped_study: Callable[[str], StudyResult],
 ) -> None:
     result = shipped_study("keras-networks")
-    step = {pair: found.step.total[0] for pair, found in result.estimates.items()}
+    step = {pair: actual.step.total[0] for pair, actual in result.estimates.items()}
     assert len(step) == 3 * (4 + 4 + 4 * 2)  # of two networks both frameworks
     for machine, unit in step:
         assert step[machine, unit] <= step[machine, unit.replace("inference", "training")]

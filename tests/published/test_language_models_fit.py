@@ -43,9 +43,9 @@ def test_the_tables_state_no_loss(trainings: list[Training]) -> None:
 
 @pytest.mark.slow
 def test_none_is_refused(uses: Callable[[str], list[MemoryUse]]) -> None:
-    found = uses("unfused")
-    assert len(found) > 25
-    assert not [use for use in found if exceeds(use)]
+    actual = uses("unfused")
+    assert len(actual) > 25
+    assert not [use for use in actual if exceeds(use)]
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ def test_a_fused_loss_leaves_a_third_of_the_tensors_to_all(uses: Callable[[str],
 @pytest.mark.slow
 def test_with_their_fused_loss_they_fit_within_a_tenth(uses: Callable[[str], list[MemoryUse]]) -> None:
     """Their micro-batches are the largest that fitted."""
-    found = uses("fused")
-    held = [float(each.total[0]) / float(each.capacity or 0) for each in found]
+    actual = uses("fused")
+    held = [float(each.total[0]) / float(each.capacity or 0) for each in actual]
     assert max(held) < 1.1
     assert sum(share > 0.6 for share in held) > len(held) / 2

@@ -12,10 +12,10 @@ Shipped = Callable[[str], StudyResult]
 
 def test_the_figure_of_merit_example(shipped_study: Shipped) -> None:
     result = shipped_study("lecture-example")
-    found = summarise(result.foms["machine-a"].samples)
-    assert (found.low, found.high) == (None, None)
-    assert found.mid == pytest.approx(229125 / 2774, rel=1e-14)
-    assert round(found.mid, 4) == 82.5973
+    actual = summarise(result.foms["machine-a"].samples)
+    assert (actual.low, actual.high) == (None, None)
+    assert actual.mid == pytest.approx(229125 / 2774, rel=1e-14)
+    assert round(actual.mid, 4) == 82.5973
     assert result.foms["machine-a"].dominant_unit == "P1"
 
 
@@ -26,11 +26,11 @@ def test_the_ratios_of_the_slide(shipped_study: Shipped) -> None:
 
 
 def test_other_definitions_are_other_numbers(shipped_study: Shipped) -> None:
-    found = shipped_study("lecture-example").foms["machine-a"].other_definitions
-    assert found["harmonic mean of the ratios"] == pytest.approx(88.331, abs=5e-4)
-    assert found["geometric mean of the ratios"] == pytest.approx(103.213, abs=5e-4)
-    assert found["arithmetic mean of the ratios"] == pytest.approx(125.749, abs=5e-4)
-    assert found["minimum mean of the ratios"] == pytest.approx(60.360, abs=5e-4)
+    actual = shipped_study("lecture-example").foms["machine-a"].other_definitions
+    assert actual["harmonic mean of the ratios"] == pytest.approx(88.331, abs=5e-4)
+    assert actual["geometric mean of the ratios"] == pytest.approx(103.213, abs=5e-4)
+    assert actual["arithmetic mean of the ratios"] == pytest.approx(125.749, abs=5e-4)
+    assert actual["minimum mean of the ratios"] == pytest.approx(60.360, abs=5e-4)
 
 
 def test_the_report_explains_the_slides_figure(shipped_study: Shipped) -> None:

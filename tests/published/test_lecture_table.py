@@ -25,8 +25,8 @@ def cell(table: Mapping[str, Any], kind: str, row: str | None, column: str | Non
 def test_every_number_of_the_table_is_audited(table: Mapping[str, Any]) -> None:
     """11 rows with two counts, 4 times and 3 ratios; 5 more times and ratios of vendors; peaks and means."""
     expected = {"peaks": 5, "counts": 22, "means": 6, "ratios": 33 + 5, "like rows": 4, "times": 44 + 5}
-    assert {kind: len(found) for kind, found in table["printed"].items()} == expected
-    assert all(c["mark"] in table["marks"] for found in table["printed"].values() for c in found)
+    assert {kind: len(actual) for kind, actual in table["printed"].items()} == expected
+    assert all(c["mark"] in table["marks"] for actual in table["printed"].values() for c in actual)
     assert all(c["reason"] for kind in ("times", "ratios", "means", "peaks") for c in table["printed"][kind])
 
 
@@ -84,6 +84,6 @@ def test_their_geometric_mean_on_p100_is_predicted_within_a_quarter(table: Mappi
 
 
 def test_the_p100_contradicts_itself(table: Mapping[str, Any]) -> None:
-    found = {c["on"]: str(c["reason"]) for c in table["printed"]["like rows"]}
-    assert "518 ms and 352 ms a step, which contradict each other, 1.47 to 1" in found["P100"]
-    assert all("agree within" in found[column] for column in ("V100", "KNL", "Titan"))
+    actual = {c["on"]: str(c["reason"]) for c in table["printed"]["like rows"]}
+    assert "518 ms and 352 ms a step, which contradict each other, 1.47 to 1" in actual["P100"]
+    assert all("agree within" in actual[column] for column in ("V100", "KNL", "Titan"))

@@ -49,8 +49,8 @@ def cards(public_data: Callable[[str], Path]) -> pd.DataFrame:
     named = table["model"].str.fullmatch(f"{BERT}|{RESNET}") & table["precision"].isin(["fp32", "fp16"])
     known = table[named & table["peak_mem_mib"].notna() & table["batch_per_gpu"].notna()]
     rows = known.drop_duplicates(["model", "precision", "batch_per_gpu", "gpus"])
-    found = [_interval(*key) for key in rows[["model", "precision", "batch_per_gpu", "gpus"]].itertuples(index=False)]
-    return rows.assign(**dict(zip(("low", "mid", "high"), np.transpose(found), strict=True)))
+    actual = [_interval(*key) for key in rows[["model", "precision", "batch_per_gpu", "gpus"]].itertuples(index=False)]
+    return rows.assign(**dict(zip(("low", "mid", "high"), np.transpose(actual), strict=True)))
 
 
 def _interval(model: str, precision: str, batch_of_card: float, cards: int) -> tuple[float, float, float]:

@@ -76,7 +76,7 @@ def from_trace(step: dict[str, str], folder: Path) -> Path:
 @pytest.mark.slow
 def test_steps_from_traces_of_a_processor(from_processor: list[tuple[float, Estimate]]) -> None:
     measured = np.array([step_s for step_s, _ in from_processor])
-    low, mid, high = np.array([bounds(found.step.total) for _, found in from_processor]).T
+    low, mid, high = np.array([bounds(actual.step.total) for _, actual in from_processor]).T
     errors = np.abs(mid / measured - 1.0)
     print(f"{len(errors)} steps: {np.median(errors):.1%} median, {np.mean(errors):.1%} mean; ", end="")
     print(f"{np.mean((low <= measured) & (measured <= high)):.0%} of the intervals hold")
@@ -90,12 +90,12 @@ def shares_of_class(path: Path) -> list[float]:
     ops = ops[ops["method"].eq("roofline") & (ops["time_s"] > 0)]
     source_s, target_s = (ops[column].to_numpy(dtype=float) for column in ("time_s", "target_time_s"))
     binding, of_step = binding_rate(ops["op_class"]), ratio_of_step(source_s, target_s)
-    found = np.zeros((3, len(ops)))
+    actual = np.zeros((3, len(ops)))
     for name_of_op in ops["op"].unique():
         unknown = ops["op"].eq(name_of_op).to_numpy(dtype=bool)
         others_s = np.where(unknown, np.nan, target_s)
-        found[:, unknown] = ratios_by_class(of_step, source_s, others_s, binding)[:, unknown]
-    low, _, high = found
+        actual[:, unknown] = ratios_by_class(of_step, source_s, others_s, binding)[:, unknown]
+    low, _, high = actual
     holds = (low <= target_s / source_s) & (target_s / source_s <= high)
     return [float(np.average(holds[binding == bound], weights=source_s[binding == bound])) for bound in BOUND]
 
@@ -104,8 +104,8 @@ def shares_of_class(path: Path) -> list[float]:
 def test_an_unknown_op_goes_as_the_modelled_ones_of_its_class() -> None:
     """Nine tenths of the processor's time hold in the mean over traces, against our own model of each op."""
     shares = {path.name.split(".")[0]: shares_of_class(path) for path in sorted((DATA / "processor").glob("*.gz"))}
-    for model, found in shares.items():
-        print(model, ", ".join(f"{bound} {share:.0%}" for bound, share in zip(BOUND, found, strict=True)))
+    for model, actual in shares.items():
+        print(model, ", ".join(f"{bound} {share:.0%}" for bound, share in zip(BOUND, actual, strict=True)))
     assert np.mean(list(shares.values()), axis=0).min() >= 0.9
 
 
@@ -119,26 +119,26 @@ def from_own_trace(path: Path, device: str) -> Estimate:
 @pytest.mark.parametrize("step", OF_GPUS, ids=name)
 def test_the_step_of_a_gpus_own_trace(step: dict[str, str]) -> None:
     """These wait for the device, so that the profiler slows them little."""
-    found = from_own_trace(trace(step, step["device"]), step["device"])
-    assert found.step.total[0] == pytest.approx(float(step["step_s"]), rel=0.05)
+    actual = from_own_trace(trace(step, step["device"]), step["device"])
+    assert actual.step.total[0] == pytest.approx(float(step["step_s"]), rel=0.05)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", OF_GPUS, ids=name)
 def test_a_step_from_the_other_gpus_trace(step: dict[str, str]) -> None:
     (other,) = set(FOLDERS) - {step["device"]}
-    found = estimate(read_profile(trace(step, other)), RunPlan(step["device"], source=other))
-    low, mid, high = bounds(found.step.total)
+    actual = estimate(read_profile(trace(step, other)), RunPlan(step["device"], source=other))
+    low, mid, high = bounds(actual.step.total)
     assert low < float(step["step_s"]) < high
     assert mid == pytest.approx(float(step["step_s"]), rel=FARTHEST_ON_GPU)
-    assert all(note.code != "precision-by-default" for note in found.notes)  # these ran in PyTorch's own formats
+    assert all(note.code != "precision-by-default" for note in actual.notes)  # these ran in PyTorch's own formats
 
 
 @pytest.mark.parametrize("step", OF_GPUS, ids=name)
 def test_the_memory_of_a_gpus_own_trace(step: dict[str, str]) -> None:
-    found = from_own_trace(trace(step, step["device"]), step["device"]).memory
-    assert found is not None
-    held = sum(samples[0] for part, samples in found.parts.items() if part not in ("reserve", "allocator"))
+    actual = from_own_trace(trace(step, step["device"]), step["device"]).memory
+    assert actual is not None
+    held = sum(samples[0] for part, samples in actual.parts.items() if part not in ("reserve", "allocator"))
     assert held == pytest.approx(float(step["memory_allocated_bytes"]), rel=FARTHEST_MEMORY)
 
 

@@ -32,20 +32,20 @@ def predicted(layers: pd.DataFrame, device: str, measured: pd.DataFrame = NONE) 
     return layers[GROUP].assign(ratio=layers["time_s"] / ops["target_time_s"], held=held)
 
 
-def summary(found: pd.DataFrame) -> pd.DataFrame:
+def summary(actual: pd.DataFrame) -> pd.DataFrame:
     """Of each device, precision and pass: layers, median ratio, median error, and how many intervals hold."""
-    error = np.exp(np.log(found["ratio"]).abs()) - 1.0
-    of_group = found.assign(error=error).groupby(GROUP)
+    error = np.exp(np.log(actual["ratio"]).abs()) - 1.0
+    of_group = actual.assign(error=error).groupby(GROUP)
     columns = {"count": of_group.size(), "ratio": of_group["ratio"].median(), "error": of_group["error"].median()}
     return pd.DataFrame({**columns, "held": of_group["held"].mean()})
 
 
 @pytest.mark.slow
 def test_recurrent_layers_by_specifications() -> None:
-    found = pd.concat([predicted(layers_of(device), device) for device in DEVICES])
-    print(summary(found).round(2).to_string())
-    narrow_on_vector_units = (found["device"] == "p100-pcie-16gb") & (found["precision"] == "fp16")
-    judged = found[~narrow_on_vector_units]  # cuDNN 6 ran them three times as long as arithmetic allows
+    actual = pd.concat([predicted(layers_of(device), device) for device in DEVICES])
+    print(summary(actual).round(2).to_string())
+    narrow_on_vector_units = (actual["device"] == "p100-pcie-16gb") & (actual["precision"] == "fp16")
+    judged = actual[~narrow_on_vector_units]  # cuDNN 6 ran them three times as long as arithmetic allows
     print(f"{judged['held'].mean():.0%} of these intervals hold but for fp16 on the P100")
     assert len(judged) > 1000
     assert judged["held"].mean() > 0.85
@@ -58,7 +58,7 @@ def test_measured_layers_correct_others(device: str) -> None:
     layers = layers_of(device)
     measured = layers.sample(frac=0.5, random_state=0)
     others = layers.drop(measured.index).reset_index(drop=True)
-    without, found = (summary(predicted(others, device, table)) for table in (NONE, measured))
-    print(found.round(2).to_string())
-    assert (found["count"] * found["error"]).sum() < 0.8 * (without["count"] * without["error"]).sum()
-    assert (found["count"] * found["held"]).sum() > 0.85 * found["count"].sum()
+    without, actual = (summary(predicted(others, device, table)) for table in (NONE, measured))
+    print(actual.round(2).to_string())
+    assert (actual["count"] * actual["error"]).sum() < 0.8 * (without["count"] * without["error"]).sum()
+    assert (actual["count"] * actual["held"]).sum() > 0.85 * actual["count"].sum()

@@ -72,8 +72,8 @@ def kept_by_block(name: str, way: str) -> float:
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations_shrink_as_published(name: str, way: str) -> None:
     """Within 0.2 points of a hundred: masks of dropouts count."""
-    found = 100 * kept_by_block(name, way) / kept_by_block(name, "none")
-    assert found == pytest.approx(ACTIVATIONS[name][way], abs=0.2)
+    actual = 100 * kept_by_block(name, way) / kept_by_block(name, "none")
+    assert actual == pytest.approx(ACTIVATIONS[name][way], abs=0.2)
 
 
 def step_s(name: str, way: str, folder: Path) -> dict[str, float]:
@@ -89,8 +89,8 @@ def step_s(name: str, way: str, folder: Path) -> dict[str, float]:
 @pytest.mark.slow
 def test_steps_are_as_published(tmp_path: Path) -> None:
     """The mid is 7 to 18 % above the published step, and the interval holds it."""
-    found = {(name, way): step_s(name, way, tmp_path) for name in STEPS_S for way in STEPS_S[name]}
-    published_s = {(name, way): STEPS_S[name][way] for name, way in found}
-    for run, step in found.items():
+    actual = {(name, way): step_s(name, way, tmp_path) for name in STEPS_S for way in STEPS_S[name]}
+    published_s = {(name, way): STEPS_S[name][way] for name, way in actual}
+    for run, step in actual.items():
         assert 1.06 < step["mid"] / published_s[run] < 1.19
         assert step["low"] < published_s[run] < step["high"]

@@ -33,11 +33,11 @@ def test_a_model_is_predicted_from_the_other_device(
     dumps: dict[str, dict[str, str]], model: str, source: str, target: str
 ) -> None:
     profile, truth = read_profile(dumps[f"{model}-{source}"]["file"]), dumps[f"{model}-{target}"]
-    found = estimate(profile, RunPlan(DEVICES[target], source=DEVICES[source]))
-    for samples, name in ((found.kernels_s, "gpu_busy_step_s"), (found.step.total, "step_host_s")):
+    actual = estimate(profile, RunPlan(DEVICES[target], source=DEVICES[source]))
+    for samples, name in ((actual.kernels_s, "gpu_busy_step_s"), (actual.step.total, "step_host_s")):
         low, _, high = bounds(samples)
         assert low < float(truth[name]) < high
-    assert found.kernels_s[0] == pytest.approx(float(truth["gpu_busy_step_s"]), rel=FARTHEST)
+    assert actual.kernels_s[0] == pytest.approx(float(truth["gpu_busy_step_s"]), rel=FARTHEST)
 
 
 @pytest.mark.slow

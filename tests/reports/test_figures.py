@@ -25,7 +25,7 @@ def boxes(axes: Axes) -> list[Bbox]:
 
 
 def rows(counts: tuple[int, ...], rate: float = 100.0, splits: tuple[str, ...] = ("data",)) -> dict[str, Any]:
-    found = [
+    actual = [
         {
             "parallel": split, "devices": count, "step_s": interval(0.1), "efficiency": interval(0.9, 0.5, 1.2),
             "samples_per_s": interval(rate * count, rate * count / 2, rate * count * 2),
@@ -33,15 +33,15 @@ def rows(counts: tuple[int, ...], rate: float = 100.0, splits: tuple[str, ...] =
         for split in splits
         for count in counts
     ]  # fmt: skip
-    return {"workload": "net", "system": "$sys", "parallel": "data", "scaling": "weak", "rows": found}
+    return {"workload": "net", "system": "$sys", "parallel": "data", "scaling": "weak", "rows": actual}
 
 
 @pytest.mark.slow
 def test_bars_end_at_the_step_and_whiskers_at_its_interval(p1b3: Profile) -> None:
-    found = {name: estimate(p1b3, RunPlan(name, draws=50)) for name in ("v100", "h100")}
-    (axes,) = figures.breakdown(found).axes
+    actual = {name: estimate(p1b3, RunPlan(name, draws=50)) for name in ("v100", "h100")}
+    (axes,) = figures.breakdown(actual).axes
     ends = [max(box.x1 for box in boxes(axes) if round((box.y0 + box.y1) / 2) == row) for row in (0, 1)]
-    steps_ms = [1e3 * each.step.total[0] for each in found.values()]
+    steps_ms = [1e3 * each.step.total[0] for each in actual.values()]
     assert ends == pytest.approx(steps_ms)
     low, high = np.asarray(axes.lines[0].get_xdata(), dtype=float)
     assert low <= steps_ms[0] <= high
@@ -49,9 +49,9 @@ def test_bars_end_at_the_step_and_whiskers_at_its_interval(p1b3: Profile) -> Non
 
 
 def test_points_lie_below_the_roofs(p1b3: Profile) -> None:
-    found = estimate(p1b3, RunPlan("h100", precision="bf16", draws=0))
-    (axes,) = figures.roofline(found).axes
-    bandwidth, peak = found.target.memory_bandwidth, found.target.peak_of("bf16").matrix
+    actual = estimate(p1b3, RunPlan("h100", precision="bf16", draws=0))
+    (axes,) = figures.roofline(actual).axes
+    bandwidth, peak = actual.target.memory_bandwidth, actual.target.peak_of("bf16").matrix
     assert bandwidth is not None
     assert peak is not None
     points = np.vstack([line.get_xydata() for line in axes.lines if line.get_marker() == "o"])
@@ -61,9 +61,9 @@ def test_points_lie_below_the_roofs(p1b3: Profile) -> None:
 
 @pytest.mark.slow
 def test_points_of_one_size_share_their_outline_in_a_file() -> None:
-    found = estimate(read_profile("resnet50"), RunPlan("h100", draws=0))
+    actual = estimate(read_profile("resnet50"), RunPlan("h100", draws=0))
     with io.StringIO() as file:
-        figures.roofline(found).savefig(file, format="svg")
+        figures.roofline(actual).savefig(file, format="svg")
         svg = file.getvalue()
     assert svg.count("<use") > 3 * svg.count("<path") > 0
 

@@ -188,7 +188,7 @@ def with_hosts(folder: Path, titan: str, summit: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_hosts_scenario_is_said_once_where_it_is_one(tmp_path: Path) -> None:
+def test_the_hosts_scenario_is_noted_once_where_it_is_one(tmp_path: Path) -> None:
     assert "The host: none (every machine and unit)." in with_hosts(tmp_path, "none", "none")
 
 

@@ -26,9 +26,9 @@ def test_ops_of_repeated_blocks_are_one_row_of_all_blocks() -> None:
     blocks = [op | {"op": f"block_{n}/up", "block": n, "target_time_s": 2.0} for n in (1, 12)]
     others = [op | {"op": "up", "block": None, "target_time_s": 1.0}] * 2
     rows = [*blocks, *others, blocks[0] | {"bound": "memory"}]
-    found = summaries.of_all_blocks(rows, ("bound",), ("time_s", "target_time_s"))
-    assert {each["time_s"] for each in found} == {None}
-    assert [(each["op"], each["target_time_s"]) for each in found] == [
+    actual = summaries.of_all_blocks(rows, ("bound",), ("time_s", "target_time_s"))
+    assert {each["time_s"] for each in actual} == {None}
+    assert [(each["op"], each["target_time_s"]) for each in actual] == [
         ("block_*/up", 4.0), ("up", 1.0), ("up", 1.0), ("block_*/up", 2.0),
     ]  # fmt: skip
 

@@ -57,7 +57,7 @@ def test_what_tensorflow_asks_for_and_allocates() -> None:
     What the allocator adds to one model is chance, as chunks stay from the model's start: over the models ours is as
     often too much as too little, and the intervals hold most of them.
     """
-    found = {name: compared(name, profile) for name, profile in WORKLOADS.items()}
-    assert {name: asked for name, (asked, _, _) in found.items() if abs(asked - 1) >= FARTHEST[name]} == {}
-    assert float(np.median([allocated for _, allocated, _ in found.values()])) == pytest.approx(1, abs=0.10)
-    assert sum(holds for _, _, holds in found.values()) >= 0.7 * len(found), found
+    actual = {name: compared(name, profile) for name, profile in WORKLOADS.items()}
+    assert {name: asked for name, (asked, _, _) in actual.items() if abs(asked - 1) >= FARTHEST[name]} == {}
+    assert float(np.median([allocated for _, allocated, _ in actual.values()])) == pytest.approx(1, abs=0.10)
+    assert sum(holds for _, _, holds in actual.values()) >= 0.7 * len(actual), actual

@@ -87,24 +87,24 @@ def test_a_given_number_tells_where_it_comes_from() -> None:
 
 
 def test_a_derived_number_is_named_after_its_link() -> None:
-    found = chain.derive("m/u", "device", numbers())["epoch_s"]
-    assert (found.id, found.label, found.unit, found.level) == ("m/u/epoch_s", "time per epoch", "s", "device")
-    assert found.inputs == ("m/u/step_s", "m/u/steps_per_epoch")
+    actual = chain.derive("m/u", "device", numbers())["epoch_s"]
+    assert (actual.id, actual.label, actual.unit, actual.level) == ("m/u/epoch_s", "time per epoch", "s", "device")
+    assert actual.inputs == ("m/u/step_s", "m/u/steps_per_epoch")
 
 
 def test_ratios_are_over_the_baseline_at_every_level() -> None:
     rates = chain.derive("m/u", "device", numbers())
     baseline = {f"baseline.{name}": chain.given(f"b/{name}", name, 10, "1/day", "", "") for name in rates}
-    found = chain.derive("m/u", "device", rates | baseline, chain.RATIOS)
+    actual = chain.derive("m/u", "device", rates | baseline, chain.RATIOS)
     levels = {"ratio_worker": "runs_per_day", "ratio_node": "runs_per_day_per_node", "ratio": "units_per_day"}
     for name, rate in levels.items():
-        assert found[name].samples == pytest.approx(rates[rate].samples / 10)
-        assert found[name].level == rates[rate].level
+        assert actual[name].samples == pytest.approx(rates[rate].samples / 10)
+        assert actual[name].level == rates[rate].level
 
 
 def test_a_link_may_depend_on_what_is_no_input_of_it() -> None:
     twice = chain.Link("b", "", "1", "worker", "2a", lambda a: 2 * a, ("a",), when=("c",))
     given = {name: chain.given(name, name, 1, "1", "device", "test") for name in ("a", "c")}
     assert "b" not in chain.derive("m", "device", {"a": given["a"]}, (twice,))
-    found = chain.derive("m", "device", given, (twice,))["b"]
-    assert (found.samples.tolist(), found.inputs) == ([2], ("a",))
+    actual = chain.derive("m", "device", given, (twice,))["b"]
+    assert (actual.samples.tolist(), actual.inputs) == ([2], ("a",))

@@ -11,8 +11,8 @@ def test_a_step_takes_its_power_for_its_time() -> None:
 
 
 def test_a_device_is_idle_while_it_loads() -> None:
-    found = cost.device_energy(np.array(200.0), np.array(50.0), np.array(100.0), np.array(20.0))
-    assert found == 80 * 200 + 20 * 50
+    actual = cost.device_energy(np.array(200.0), np.array(50.0), np.array(100.0), np.array(20.0))
+    assert actual == 80 * 200 + 20 * 50
 
 
 def test_workers_share_what_their_node_draws() -> None:
@@ -23,8 +23,8 @@ def test_workers_share_what_their_node_draws() -> None:
 def test_devices_without_a_training_are_idle() -> None:
     """A node of 8 runs one training of 5: three devices idle at 100 W each, and the rest of the node draws 600 W."""
     eight, five, one, units_in_a_day = (np.array(number) for number in (8.0, 5.0, 1.0, 8640.0))
-    found = cost.overhead_energy_of_groups(np.array(600.0), np.array(100.0), eight, five, one, units_in_a_day)
-    assert found == pytest.approx(9000)
+    actual = cost.overhead_energy_of_groups(np.array(600.0), np.array(100.0), eight, five, one, units_in_a_day)
+    assert actual == pytest.approx(9000)
 
 
 def test_the_facility_takes_a_multiple() -> None:

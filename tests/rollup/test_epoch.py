@@ -18,8 +18,8 @@ def test_an_epoch_is_its_steps() -> None:
 
 
 def test_forward_passes_over_held_out_samples_end_an_epoch() -> None:
-    found = epoch.validated_epoch_time(np.array(0.1), np.array(10.0), np.array(0.03), np.array(4.0))
-    assert found == pytest.approx(0.1 * 10 + 0.03 * 4)
+    actual = epoch.validated_epoch_time(np.array(0.1), np.array(10.0), np.array(0.03), np.array(4.0))
+    assert actual == pytest.approx(0.1 * 10 + 0.03 * 4)
 
 
 def test_a_step_bears_its_share_of_what_else_an_epoch_takes() -> None:

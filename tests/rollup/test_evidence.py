@@ -33,7 +33,7 @@ def test_evidence_shares_include_idle_time() -> None:
     assert not any("source's own time" in warning for result in (busy, same_device) for warning in result.warnings)
 
 
-def test_a_step_that_is_mostly_carried_is_told() -> None:
+def test_a_step_that_is_mostly_carried_is_noted() -> None:
     target = make_device(name="new")
     (note,) = mostly_carried({"unchanged": 0.6, "roofline": 0.4}, target)
     text = (
@@ -47,42 +47,42 @@ def test_a_step_that_is_mostly_carried_is_told() -> None:
 
 def test_shares_of_the_evidence_by_hand() -> None:
     scenario = HostScenario("profile", np.ones(2))
-    found = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), scenario)
-    assert list(found) == ["roofline", "unchanged", "measured"]
-    assert found == pytest.approx({"roofline": 26 / 45.75, "unchanged": 10.75 / 45.75, "measured": 9 / 45.75})
+    actual = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), scenario)
+    assert list(actual) == ["roofline", "unchanged", "measured"]
+    assert actual == pytest.approx({"roofline": 26 / 45.75, "unchanged": 10.75 / 45.75, "measured": 9 / 45.75})
 
 
 def test_a_frameworks_launches_are_not_the_sources_time() -> None:
-    found = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), HostScenario("dispatch", np.ones(2), 1e-6))
-    assert found["dispatch"] == pytest.approx(0.25 / 45.75)
+    actual = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), HostScenario("dispatch", np.ones(2), 1e-6))
+    assert actual["dispatch"] == pytest.approx(0.25 / 45.75)
 
 
 def test_on_another_host_its_time_is_carried() -> None:
     scenario = HostScenario("profile × 2", np.ones(2), host_ops=2 * np.ones(2))
-    found = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), scenario)
-    assert found["carried"] == pytest.approx(0.25 / 45.75)
-    assert carried_share(found) == pytest.approx(found["carried"] + found["unchanged"])
+    actual = evidence_shares(predicted(), replayed(1.0, idle_s=0.25), scenario)
+    assert actual["carried"] == pytest.approx(0.25 / 45.75)
+    assert carried_share(actual) == pytest.approx(actual["carried"] + actual["unchanged"])
 
 
 @pytest.mark.parametrize(
-    ("known", "host", "said"),
+    ("known", "host", "is_noted"),
     [
         ({}, 2.0, True), ({}, "none", True), ({}, None, False), ({"wall_step_s": 1.5}, 2.0, False),
     ],
 )  # fmt: skip
-def test_a_host_of_which_the_dump_holds_no_time_is_told(known: dict[str, float], host: Host, said: bool) -> None:
+def test_a_host_of_which_the_dump_holds_no_time_is_noted(known: dict[str, float], host: Host, is_noted: bool) -> None:
     notes = estimate(profile(**known), RunPlan("v100", draws=3, host=host)).notes
     texts = [note.text for note in notes if note.code == "host-absent"]
     shown = "2" if host == 2.0 else host
-    assert texts == [f"the dump records no host time, so 'host {shown}' changes nothing"] * said
+    assert texts == [f"the dump records no host time, so 'host {shown}' changes nothing"] * is_noted
 
 
 @pytest.mark.parametrize(("time_s", "is_absent"), [(1e-3, False), (0.0, True)])
 def test_a_host_whose_op_the_source_ran_is_there(time_s: float, is_absent: bool) -> None:
     waited = {"op_type": "Wait", "op_class": "host", "time_s": time_s}
     ops = canonical.to_ops(make_ops({"op_type": "Mystery"}, waited), "toy")
-    found = estimate(dataclasses.replace(profile(), ops=ops), RunPlan("v100", draws=3, host=2.0))
-    assert any(note.code == "host-absent" for note in found.notes) == is_absent
+    actual = estimate(dataclasses.replace(profile(), ops=ops), RunPlan("v100", draws=3, host=2.0))
+    assert any(note.code == "host-absent" for note in actual.notes) == is_absent
 
 
 def by_launches_and_by_idle_time(idle_s: float) -> tuple[Estimate, Estimate]:
@@ -93,21 +93,21 @@ def by_launches_and_by_idle_time(idle_s: float) -> tuple[Estimate, Estimate]:
     return estimate(ran, RunPlan("h100", draws=3)), estimate(ran, RunPlan("h100", draws=3, host="profile"))
 
 
-@pytest.mark.parametrize(("idle_s", "said"), [(1e-6, True), (2.4e-3, False)])
-def test_launches_that_take_longer_than_the_processors_idle_time_are_told(idle_s: float, said: bool) -> None:
+@pytest.mark.parametrize(("idle_s", "is_noted"), [(1e-6, True), (2.4e-3, False)])
+def test_launches_that_take_longer_than_the_processors_idle_time_are_noted(idle_s: float, is_noted: bool) -> None:
     default, carried = by_launches_and_by_idle_time(idle_s)
     (text,) = [note.text for note in default.notes if note.code == "dispatch-slower"] or [""]
-    assert bool(default.step.total[0] > carried.step.total[0]) is said
-    assert text.endswith(f"the step would take only {units.show(float(carried.step.total[0]), 's', 3)}") is said
+    assert bool(default.step.total[0] > carried.step.total[0]) is is_noted
+    assert text.endswith(f"the step would take only {units.show(float(carried.step.total[0]), 's', 3)}") is is_noted
     assert not any(note.code == "dispatch-slower" for note in carried.notes)
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.98, True), (0.995, False)])
-def test_a_step_that_would_be_less_than_1_percent_shorter_is_not_told(share: float, said: bool) -> None:
-    launched, idle = (float(found.step.total[0]) for found in by_launches_and_by_idle_time(1e-6))
+@pytest.mark.parametrize(("share", "is_noted"), [(0.98, True), (0.995, False)])
+def test_a_step_that_would_be_less_than_1_percent_shorter_is_not_noted(share: float, is_noted: bool) -> None:
+    launched, idle = (float(actual.step.total[0]) for actual in by_launches_and_by_idle_time(1e-6))
     default, carried = by_launches_and_by_idle_time(1e-6 + share * launched - idle)
     assert carried.step.total[0] == pytest.approx(share * launched)
-    assert any(note.code == "dispatch-slower" for note in default.notes) is said
+    assert any(note.code == "dispatch-slower" for note in default.notes) is is_noted
 
 
 def test_a_step_that_is_mostly_launches_is_noted() -> None:

@@ -16,8 +16,8 @@ def one(value: float) -> Floats:
 @pytest.mark.parametrize(("mtbf_s", "minutes"), [(24 * HOUR, 117), (6 * HOUR, 57), (15 * MINUTE, 9.1)])
 def test_the_best_interval_is_that_of_dalys_figures(mtbf_s: float, minutes: float) -> None:
     """Captions of figures 3 to 5 of Daly 2006: 5 min to write a checkpoint."""
-    found = failures.best_interval(one(5 * MINUTE), one(mtbf_s))[0] / MINUTE
-    assert found == pytest.approx(minutes, abs=0.5 if minutes > 10 else 0.05)
+    actual = failures.best_interval(one(5 * MINUTE), one(mtbf_s))[0] / MINUTE
+    assert actual == pytest.approx(minutes, abs=0.5 if minutes > 10 else 0.05)
 
 
 def test_where_writing_takes_longer_than_nodes_last_the_interval_is_that_time() -> None:
@@ -37,9 +37,9 @@ def test_no_interval_loses_less_than_the_best() -> None:
 @pytest.mark.parametrize("every_s", [900.0, 3600.0])
 def test_the_expected_time_is_that_of_a_simulation(every_s: float) -> None:
     training_s, load_s, write_s, mtbf_s = 36_000.0, 300.0, 120.0, 7200.0
-    found = failures.time_with_checkpoints(*(one(v) for v in (training_s, load_s, every_s, write_s, mtbf_s)))
+    actual = failures.time_with_checkpoints(*(one(v) for v in (training_s, load_s, every_s, write_s, mtbf_s)))
     simulated = simulate(int(training_s / every_s), every_s + write_s, load_s, mtbf_s)
-    assert found[0] == pytest.approx(simulated, rel=0.03)
+    assert actual[0] == pytest.approx(simulated, rel=0.03)
 
 
 def simulate(segments: int, segment_s: float, load_s: float, mtbf_s: float, runs: int = 2000) -> float:
@@ -55,10 +55,10 @@ def simulate(segments: int, segment_s: float, load_s: float, mtbf_s: float, runs
 
 
 def test_a_run_without_checkpoints_begins_anew() -> None:
-    found = failures.time_without_checkpoints(one(3600.0), one(60.0), one(7200.0))
-    assert found[0] == pytest.approx(60 + 7200 * np.exp(60 / 7200) * (np.exp(0.5) - 1))
+    actual = failures.time_without_checkpoints(one(3600.0), one(60.0), one(7200.0))
+    assert actual[0] == pytest.approx(60 + 7200 * np.exp(60 / 7200) * (np.exp(0.5) - 1))
     shorter = failures.time_with_checkpoints(one(3600.0), one(60.0), one(4000.0), one(120.0), one(7200.0))
-    assert shorter[0] == found[0], "a run that is shorter than the interval writes no checkpoint"
+    assert shorter[0] == actual[0], "a run that is shorter than the interval writes no checkpoint"
 
 
 def test_a_run_that_never_ends_has_a_number() -> None:
@@ -66,9 +66,9 @@ def test_a_run_that_never_ends_has_a_number() -> None:
 
 
 def test_nearly_no_failures_cost_nearly_nothing() -> None:
-    found = failures.time_without_checkpoints(one(3600.0), one(60.0), one(1e12))
-    assert found[0] == pytest.approx(3660)
-    assert failures.lost_share(found, one(3600.0), one(60.0))[0] == pytest.approx(0, abs=1e-6)
+    actual = failures.time_without_checkpoints(one(3600.0), one(60.0), one(1e12))
+    assert actual[0] == pytest.approx(3660)
+    assert failures.lost_share(actual, one(3600.0), one(60.0))[0] == pytest.approx(0, abs=1e-6)
 
 
 def test_more_nodes_fail_more_often() -> None:

@@ -137,5 +137,5 @@ def test_how_much_of_a_figure_each_unit_makes() -> None:
         ("harmonic", "rates", [1 / 2, 1 / 2]), ("geometric", "ratios", [1 / 4, 3 / 4]), ("minimum", "ratios", [1, 0]),
         ("arithmetic", "ratios", [1 / 10, 9 / 10]),
     ):  # fmt: skip
-        found = fom.unit_shares(rates, baseline, weights, Definition(mean=mean, of=of))
-        assert found == pytest.approx(shares, abs=1e-5)
+        actual = fom.unit_shares(rates, baseline, weights, Definition(mean=mean, of=of))
+        assert actual == pytest.approx(shares, abs=1e-5)

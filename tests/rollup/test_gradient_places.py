@@ -27,10 +27,10 @@ def placed(times_s: list[float]) -> Floats:
 
 @given(TIMES)
 def test_messages_together_and_those_that_carry_no_bucket_stay(times_s: list[float]) -> None:
-    found = placed(times_s)
-    np.testing.assert_allclose(found[0], times_s)
-    np.testing.assert_allclose(found[:, :4].sum(axis=1), sum(times_s[:4]))
-    np.testing.assert_allclose(found[:, 4], times_s[4])
+    actual = placed(times_s)
+    np.testing.assert_allclose(actual[0], times_s)
+    np.testing.assert_allclose(actual[:, :4].sum(axis=1), sum(times_s[:4]))
+    np.testing.assert_allclose(actual[:, 4], times_s[4])
 
 
 @given(TIMES, st.integers(0, 3))
@@ -58,9 +58,9 @@ def test_gradients_made_evenly_have_the_exponent_one() -> None:
 @pytest.mark.slow
 def test_the_interval_is_that_of_the_shipped_profiles() -> None:
     """5 % and 95 % of their exponents, on a device; what they make evenly lies in the middle."""
-    found = sorted(value for name in library.names("profiles", "*") if (value := exponent_of(name)) is not None)
-    low, middle, high = np.quantile(found, [0.05, 0.5, 0.95])
-    assert len(found) > 20
+    actual = sorted(value for name in library.names("profiles", "*") if (value := exponent_of(name)) is not None)
+    low, middle, high = np.quantile(actual, [0.05, 0.5, 0.95])
+    assert len(actual) > 20
     assert np.log(low / EXPONENT[0]) == pytest.approx(0.0, abs=0.3)
     assert np.log(middle / EXPONENT[1]) == pytest.approx(0.0, abs=0.3)
     assert np.log(high / EXPONENT[2]) == pytest.approx(0.0, abs=0.3)

@@ -70,23 +70,23 @@ PROFILES = st.tuples(st.integers(0, 10**6), st.sampled_from(["/host:CPU:0", "gpu
 @pytest.mark.slow
 def test_every_scenarios_step_lies_between_its_limits(made: tuple[int, str, bool], target: str) -> None:
     seed, placement, launched = made
-    found = scenarios(random_profile(seed, placement, launched=launched), target)
-    for each in found.values():
+    actual = scenarios(random_profile(seed, placement, launched=launched), target)
+    for each in actual.values():
         low, mid, high = bounds(each.step.total)
         assert each.floor_s <= min(low, mid) * (1 + ROUNDING)
         assert max(mid, high) <= each.ceiling_s * (1 + ROUNDING)
         assert sum(each.step.parts().values()) == pytest.approx(each.step.total)
         assert sum(each.evidence.values()) == pytest.approx(1.0)
         assert each.overlap @ each.prediction.samples[0] <= mid * (1 + ROUNDING), "no launch that is hidden counts"
-    alone = found["none", None]
+    alone = actual["none", None]
     assert alone.step.total == pytest.approx(alone.kernels_s)
-    for each in found.values():
+    for each in actual.values():
         assert each.kernels_s == pytest.approx(alone.kernels_s)
         assert rises([each.kernels_s, each.step.total])
     for reads in INPUTS[1:]:
-        assert rises([found[host, reads].step.total for host in ("none", 0.25, None, 4.0)])
+        assert rises([actual[host, reads].step.total for host in ("none", 0.25, None, 4.0)])
     for host in HOSTS:
-        assert rises([found[host, reads].step.total for reads in ("none", "overlapped", "carried")])
+        assert rises([actual[host, reads].step.total for reads in ("none", "overlapped", "carried")])
 
 
 def rises(steps: list[Floats]) -> bool:

@@ -140,9 +140,9 @@ def test_buckets_hold_what_travels(exchanged: DataWord | None, mode: Mode, expec
     workload = WORKLOAD.model_copy(update={"mode": mode})
     trains = mode == "training"
     variables = dataclasses.replace(VARIABLES, block=3e8, block_gradients=1e8 * trains, gradients=4e9 * trains)
-    found = memory.buckets(variables, workload, DeviceShare(exchanged=exchanged), PLAN)
-    assert found[0] == expected
-    assert (found[1:].min() < expected < found[1:].max()) == (exchanged in DIVIDED and expected > 0)
+    actual = memory.buckets(variables, workload, DeviceShare(exchanged=exchanged), PLAN)
+    assert actual[0] == expected
+    assert (actual[1:].min() < expected < actual[1:].max()) == (exchanged in DIVIDED and expected > 0)
 
 
 def test_each_other_micro_batch_keeps_what_its_blocks_do() -> None:

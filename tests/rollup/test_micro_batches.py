@@ -49,8 +49,8 @@ def size(group: Group) -> int:
 
 @pytest.mark.parametrize(("room", "expected"), [(1000, 256), (256, 256), (255, 128), (8, 8), (7, 4), (1, 1), (0, 1)])
 def test_the_largest_that_fits_is_taken_where_all_take_as_long(room: int, expected: int) -> None:
-    found = chosen(256, 1.0, 0.0, room)
-    assert (found.micro_batch, found.micro_batches) == (expected, 256 // expected)
+    actual = chosen(256, 1.0, 0.0, room)
+    assert (actual.micro_batch, actual.micro_batches) == (expected, 256 // expected)
 
 
 def test_where_the_time_is_that_of_the_samples_stages_idle_least() -> None:
@@ -70,10 +70,10 @@ def test_the_one_chosen_takes_least(launched_s: float, split: str) -> None:
 def test_the_size_that_a_workload_states_is_taken_if_it_divides_and_fits(stated: int, room: int, expected: int) -> None:
     split = read_split("pipeline=4")
     asked = group(256, "pipeline=4")
-    found = with_micro_batch(
+    actual = with_micro_batch(
         asked, split, lambda each: size(each) <= room, lambda each: step_s(each, "pipeline=4", 1.0), stated
     )
-    assert found.at_once == expected
+    assert actual.at_once == expected
 
 
 @pytest.mark.parametrize("launches_s", [0.0, 3.0, 6.0, 20.0, 100.0])
@@ -85,9 +85,9 @@ def test_the_one_chosen_takes_least_where_launches_hide_behind_samples(launches_
     def whole_s(each: Group) -> float:
         return step_s(each, split, max(launches_s, size(each)))
 
-    found = with_micro_batch(asked, read_split(split), lambda _: True, whole_s)
+    actual = with_micro_batch(asked, read_split(split), lambda _: True, whole_s)
     every = [replace(asked, micro_batch=each) for each in micro_batch_sizes(96, read_split(split).pipeline)]
-    assert whole_s(found) == min(map(whole_s, every))
+    assert whole_s(actual) == min(map(whole_s, every))
 
 
 def test_no_step_is_timed_for_a_size_that_is_stated_and_fits() -> None:

@@ -28,8 +28,8 @@ def test_micro_batches_share_one_update() -> None:
 def test_even_stages_idle_for_all_but_one_of_themselves(stages: int, count: int) -> None:
     """The bubble is (p − 1) / m of the ideal time: Narayanan et al., 2021, section 2.2."""
     ideal_s = count * 8.0 / stages
-    found = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING)[0]
-    assert found / ideal_s - 1 == pytest.approx((stages - 1) / count)
+    actual = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING)[0]
+    assert actual / ideal_s - 1 == pytest.approx((stages - 1) / count)
 
 
 @pytest.mark.parametrize(("stages", "runs", "count"), [(1, 1, 4), (4, 1, 1), (4, 1, 8), (4, 2, 8)])
@@ -37,8 +37,8 @@ def test_a_forward_pass_has_the_bubble_of_a_step(stages: int, runs: int, count: 
     """Stages of equal blocks wait as long for the forward passes as for the whole step."""
     pass_on_s = np.array([0.0 if stages == 1 else 0.25])  # in a step there and back
     m, p, v = (np.array([float(number)]) for number in (count, stages, runs))
-    found = forward_pass(np.array([8.0]), m, p, v, 2.0 * pass_on_s)
-    assert found == pytest.approx(pipelined(micro(0.0, 8.0, 0.0), stages, count, pass_on_s, runs))
+    actual = forward_pass(np.array([8.0]), m, p, v, 2.0 * pass_on_s)
+    assert actual == pytest.approx(pipelined(micro(0.0, 8.0, 0.0), stages, count, pass_on_s, runs))
 
 
 @pytest.mark.parametrize(("stages", "count", "runs"), [(2, 1, 1), (8, 1, 1), (4, 8, 1), (4, 8, 2)])
@@ -51,8 +51,8 @@ def test_the_share_of_the_bubble_is_what_a_step_is_longer_than_without(stages: i
 @pytest.mark.parametrize(("stages", "count"), [(2, 2), (4, 8), (8, 64)])
 def test_interleaved_stages_idle_for_a_run_of_blocks(stages: int, count: int, interleave: int) -> None:
     """The bubble is (p − 1) / (v · m) of the ideal time: Narayanan et al., 2021, section 2.2.2."""
-    found = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING, interleave)[0]
-    assert found / (count * 8.0 / stages) - 1 == pytest.approx((stages - 1) / (interleave * count))
+    actual = pipelined(micro(0.0, 8.0, 0.0), stages, count, NOTHING, interleave)[0]
+    assert actual / (count * 8.0 / stages) - 1 == pytest.approx((stages - 1) / (interleave * count))
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_the_closed_form_is_the_replay_of_megatrons_order(stages: int, runs: int
         ((0.0, 0.0), (2.0, 4.0)): 1e-9,  # a head of two runs of blocks
         ((0.1, 0.2), (0.4, 0.8)): 0.03,
     }.items():
-        found = pipelined(micro(sum(first), stages * runs * sum(of_run), sum(last)), stages, count, NOTHING, runs)[0]
-        assert found == pytest.approx(replayed(stages, runs, count, of_run, first, last), rel=off)
+        actual = pipelined(micro(sum(first), stages * runs * sum(of_run), sum(last)), stages, count, NOTHING, runs)[0]
+        assert actual == pytest.approx(replayed(stages, runs, count, of_run, first, last), rel=off)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_uneven_stages_idle_at_most_as_where_the_fullest_come_last(
     fewer = stages * most - blocks
     of_run, none = (1.0, 2.0), (0.0, 0.0)
     micro_step = micro(0.0, blocks * sum(of_run), 0.0)
-    found = pipelined(micro_step, stages, count, NOTHING, runs, most / blocks)[0]
+    actual = pipelined(micro_step, stages, count, NOTHING, runs, most / blocks)[0]
     sizes = [size / runs for size in (*[most - 1] * fewer, *[most] * (stages - fewer))]
     last, first = (replayed(stages, runs, count, of_run, none, none, order) for order in (sizes, sizes[::-1]))
     busy = count * most * sum(of_run)
-    assert found == pytest.approx(last)
-    assert 0.45 * (found - busy) <= first - busy <= (found - busy) * (1 + 1e-9)
+    assert actual == pytest.approx(last)
+    assert 0.45 * (actual - busy) <= first - busy <= (actual - busy) * (1 + 1e-9)
 
 
 def test_a_stage_more_that_leaves_the_fullest_as_full_only_passes_on() -> None:

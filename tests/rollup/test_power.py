@@ -31,9 +31,9 @@ def on(target: str, *ops: dict[str, object], draws: int = 0, **known: float) -> 
 
 
 def power_w(target: str, *ops: dict[str, object], **known: float) -> float:
-    found = on(target, *ops, draws=0, **known).power_w
-    assert found is not None
-    return float(found[0])
+    actual = on(target, *ops, draws=0, **known).power_w
+    assert actual is not None
+    return float(actual[0])
 
 
 def test_idle_power_is_a_share_of_the_limit_and_what_graphics_memory_takes() -> None:
@@ -90,10 +90,10 @@ def test_products_draw_more_than_streams_and_both_more_than_waiting() -> None:
 
 
 def test_energy_is_power_times_time_in_every_draw() -> None:
-    found = on("v100-pcie-32gb", PRODUCT, STREAM, draws=50)
-    assert found.power_w is not None
-    assert found.energy_j == pytest.approx(found.power_w * found.step.total)
-    low, mid, high = bounds(found.power_w)
+    actual = on("v100-pcie-32gb", PRODUCT, STREAM, draws=50)
+    assert actual.power_w is not None
+    assert actual.energy_j == pytest.approx(actual.power_w * actual.step.total)
+    low, mid, high = bounds(actual.power_w)
     assert low < mid < high
 
 
@@ -116,8 +116,8 @@ def test_a_device_is_busy_for_no_longer_than_its_step(share: float, busy: float)
     step, limit = replayed(1.0, idle_s=0.0), Sourced(value=110.0, unit="W")
     concurrent = dataclasses.replace(step, running_s=share * step.step.total)
     device = make_device().model_copy(update={"power_limit": limit})
-    found = power.step_power(prediction, concurrent, (nothing, nothing), device, C, RunPlan("toy", draws=1))
-    assert found == pytest.approx(11.0 + 99.0 * C.busy * busy)
+    actual = power.step_power(prediction, concurrent, (nothing, nothing), device, C, RunPlan("toy", draws=1))
+    assert actual == pytest.approx(11.0 + 99.0 * C.busy * busy)
 
 
 def test_the_limit_and_the_nodes_together_make_the_listed_power() -> None:
@@ -150,15 +150,15 @@ def test_no_list_gives_no_limit() -> None:
 def test_a_device_without_a_limit_has_its_machines(p1b3: Profile) -> None:
     system = load_system("jupiter-booster")
     limit = power.listed_limit(system)
-    own, found = (estimate(p1b3, RunPlan("gh200-96gb", draws=200, power_limit=given)) for given in (None, limit))
+    own, actual = (estimate(p1b3, RunPlan("gh200-96gb", draws=200, power_limit=given)) for given in (None, limit))
     assert own.power_w is None
-    assert found.power_w is not None
+    assert actual.power_w is not None
     assert limit is not None
     assert system.power is not None
     assert limit.value == pytest.approx(system.power.value / (4 * system.nodes.value * (0.9 + 0.33)))
-    assert 50 < found.power_w[0] < limit.value
-    assert found.step.total[0] >= own.step.total[0]
-    assert any("a share of the listed power of jupiter-booster" in text for text in found.assumptions)
+    assert 50 < actual.power_w[0] < limit.value
+    assert actual.step.total[0] >= own.step.total[0]
+    assert any("a share of the listed power of jupiter-booster" in text for text in actual.assumptions)
 
 
 def test_the_power_within_a_listed_limit_is_less_certain_than_within_a_known_one(p1b3: Profile) -> None:
@@ -197,10 +197,10 @@ def test_a_processors_power_is_less_certain() -> None:
     assert "coefficients of GPUs" not in str(on("v100-pcie-32gb", PRODUCT).assumptions)
 
 
-def test_without_a_power_limit_nothing_is_said() -> None:
-    found = on("gh200-96gb", PRODUCT)
-    assert found.power_w is None
-    assert found.energy_j is None
+def test_without_a_power_limit_nothing_is_noted() -> None:
+    actual = on("gh200-96gb", PRODUCT)
+    assert actual.power_w is None
+    assert actual.energy_j is None
 
 
 def test_a_die_has_its_share_of_the_modules_limit() -> None:
@@ -227,8 +227,8 @@ def test_the_shipped_resnet_is_near_what_its_cards_drew() -> None:
     """Zeus (NSDI 2023) lists 222 W and 244 W for ResNet-50 at batch 128, by PyTorch; ours is TensorFlow's."""
     profile = read_profile("resnet50")
     for target, drawn_w in {"v100-pcie-32gb": 222, "a40": 244}.items():
-        found = estimate(profile, RunPlan(target, batch=128, draws=200)).power_w
-        assert found is not None
-        low, mid, high = bounds(found)
+        actual = estimate(profile, RunPlan(target, batch=128, draws=200)).power_w
+        assert actual is not None
+        low, mid, high = bounds(actual)
         assert mid == pytest.approx(drawn_w, rel=0.2)
         assert low < drawn_w < high

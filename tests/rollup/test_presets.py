@@ -72,13 +72,13 @@ def test_ssp_has_the_rates_per_node_of_hopper(tflop: float, time_s: float, print
 def test_ssp_is_nodes_times_the_geometric_mean_of_rates_per_node() -> None:
     flop, times = np.array([1065e12, 3350e12]), column(92.4, 96.0)
     expected = 6384 * np.sqrt(np.prod(flop / (2048 * times.ravel())))
-    found, _ = fom.own_mean(DAY_S / times * 6384 / 2048, flop, np.ones(2), Definition(preset="ssp"))
-    assert found[0] == pytest.approx(expected)
+    actual, _ = fom.own_mean(DAY_S / times * 6384 / 2048, flop, np.ones(2), Definition(preset="ssp"))
+    assert actual[0] == pytest.approx(expected)
 
 
 def test_ssp_without_operations_is_in_units_per_day() -> None:
-    found, unit = fom.own_mean(column(4, 9), None, np.ones(2), Definition(preset="ssp"))
-    assert (found[0], unit) == (pytest.approx(6), "1/day")
+    actual, unit = fom.own_mean(column(4, 9), None, np.ones(2), Definition(preset="ssp"))
+    assert (actual[0], unit) == (pytest.approx(6), "1/day")
 
 
 def test_jupiter_prints_the_time_of_a_hypothetical_job() -> None:
@@ -113,14 +113,14 @@ def test_ssi_is_the_mean_of_capability_use_and_speedup() -> None:
 def test_ssni_is_the_ratio_of_nodes_times_the_mean_of_speedups() -> None:
     speedups, weights, nodes = np.array([2.0, 5.0, 1.25]), np.array([1.0, 2.0, 1.0]), 1500 / 6140
     expected = nodes * np.prod(speedups**weights) ** (1 / weights.sum())
-    found = figure("ssni", column(*speedups) * 1500, column(1, 1, 1) * 6140, *weights)
-    assert found == pytest.approx(expected)
+    actual = figure("ssni", column(*speedups) * 1500, column(1, 1, 1) * 6140, *weights)
+    assert actual == pytest.approx(expected)
 
 
 def test_mlperf_counts_models_per_minute() -> None:
     """40 models side by side of 80 minutes each: one every two minutes."""
-    found, unit = fom.own_mean(per_day(80 * 60) * 40, None, np.ones(1), Definition(preset="mlperf-hpc"))
-    assert (found[0], unit) == (pytest.approx(0.5), "1/min")
+    actual, unit = fom.own_mean(per_day(80 * 60) * 40, None, np.ones(1), Definition(preset="mlperf-hpc"))
+    assert (actual[0], unit) == (pytest.approx(0.5), "1/min")
 
 
 def test_coral_2_has_no_weights() -> None:

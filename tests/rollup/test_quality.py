@@ -24,9 +24,9 @@ def test_a_table_of_the_model_gives_its_numbers_back() -> None:
 def test_the_model_is_that_of_equation_2_11() -> None:
     """(S / S_min − 1) · (E / E_min − 1) = 1, whatever the batch."""
     for batch in (8, 512, 65536):
-        found = quality.steps_by_model(*(np.array(v) for v in (LEAST, CRITICAL, float(batch), 1.0)))
-        examples, least_examples = batch * found, LEAST * CRITICAL
-        assert (found / LEAST - 1) * (examples / least_examples - 1) == pytest.approx(1)
+        actual = quality.steps_by_model(*(np.array(v) for v in (LEAST, CRITICAL, float(batch), 1.0)))
+        examples, least_examples = batch * actual, LEAST * CRITICAL
+        assert (actual / LEAST - 1) * (examples / least_examples - 1) == pytest.approx(1)
 
 
 def test_the_critical_batch_needs_twice_the_least_steps() -> None:
@@ -74,9 +74,9 @@ def test_beyond_the_table_steps_go_on_from_its_end(table: dict[int, float], fact
     """They lie between no gain and full gain of a larger batch, however ill the model fits the table."""
     end = min(table) if factor < 1 else max(table)
     model = quality.through_end(table, end + 1 if factor > 1 else end - 1)
-    found = model.least_steps * (1 + model.batch / (end * factor))
+    actual = model.least_steps * (1 + model.batch / (end * factor))
     low, high = sorted((table[end], table[end] / factor))
-    assert low * (1 - 1e-12) <= found <= high * (1 + 1e-12)
+    assert low * (1 - 1e-12) <= actual <= high * (1 + 1e-12)
     assert model.batch == quality.fit(table).batch
 
 

@@ -113,15 +113,15 @@ def test_layers_are_sequences_of_one_length_so_that_loads_differ_less() -> None:
 
 def test_communication_is_exposed_as_far_as_it_lengthens_the_step() -> None:
     one, slowest = step(1.0), np.full(1 + PLAN.draws, 1.1)
-    found = lengthened(one, np.full_like(one.total, 1.5), slowest)
-    assert found.total[0] == pytest.approx(1.6)
-    assert found.communication_exposed[0] == pytest.approx(0.6)
-    assert sum(float(samples[0]) for samples in found.parts().values()) == pytest.approx(found.total[0])
+    actual = lengthened(one, np.full_like(one.total, 1.5), slowest)
+    assert actual.total[0] == pytest.approx(1.6)
+    assert actual.communication_exposed[0] == pytest.approx(0.6)
+    assert sum(float(samples[0]) for samples in actual.parts().values()) == pytest.approx(actual.total[0])
 
 
 def test_no_group_is_faster_than_one_device() -> None:
-    found = lengthened(step(1.0), np.full(1 + PLAN.draws, 0.9), np.ones(1 + PLAN.draws))
-    assert (found.total == 1.0).all()
+    actual = lengthened(step(1.0), np.full(1 + PLAN.draws, 0.9), np.ones(1 + PLAN.draws))
+    assert (actual.total == 1.0).all()
 
 
 def test_efficiency_compares_the_same_work_of_each_device() -> None:

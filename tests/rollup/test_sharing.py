@@ -13,8 +13,8 @@ ALONE_S, BUSY_S = np.array([10.0]), np.array([4.0])
     [(1, 0, 10), (1, 1, 10), (2, 0, 10), (2, 1, 14), (3, 0, 12), (3, 1, 18), (3, 0.5, 15)],
 )
 def test_the_busy_time_adds_up_and_the_rest_is_filled(trainings: float, left: float, expected: float) -> None:
-    found = sharing.shared_step(ALONE_S, BUSY_S, np.array(float(trainings)), np.array(left))
-    assert found.tolist() == [expected]
+    actual = sharing.shared_step(ALONE_S, BUSY_S, np.array(float(trainings)), np.array(left))
+    assert actual.tolist() == [expected]
 
 
 def test_a_device_that_is_always_busy_gains_nothing() -> None:

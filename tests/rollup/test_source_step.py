@@ -39,7 +39,7 @@ def test_what_is_known_of_the_sources_step() -> None:
     assert step.source_step(profile(), work) == {"overlap": 1, "coverage": None, "idle_s": None, "input_s": 0.4}
 
 
-def test_a_step_that_ops_explain_little_of_is_told() -> None:
+def test_a_step_that_ops_explain_little_of_is_noted() -> None:
     (note,) = step.coverage_notes(profile(wall_step_s=2.0))
     text = "toy: ops account for 50 % of the profiled step (1.00 s of 2.00 s); the rest is host time or waits"
     assert note == Note("step-coverage-low", text, subject="toy", share=0.5)
@@ -60,5 +60,5 @@ def test_ops_that_ran_at_once_explain_as_much_as_they_were_busy() -> None:
 def test_the_source_is_counted_as_the_target_is(left_out: tuple[str, ...], expected: float) -> None:
     """Half of its ops' time ran side by side; without a host nothing is idle."""
     ops = pd.DataFrame({"op_class": ["gemm", "host", "input"], "time_s": [1.2, 0.4, 0.4]})
-    found = step.source_step_without(profile(wall_step_s=2.0, busy_step_s=0.5), ops, left_out)
-    assert found == pytest.approx(expected)
+    actual = step.source_step_without(profile(wall_step_s=2.0, busy_step_s=0.5), ops, left_out)
+    assert actual == pytest.approx(expected)

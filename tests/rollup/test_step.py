@@ -43,15 +43,15 @@ def test_on_its_own_device_the_kernels_alone_are_as_long_as_the_sources(lanes: i
 
 
 def test_each_part_of_a_step_by_hand() -> None:
-    found = replayed(0.5, idle_s=0.25)
+    actual = replayed(0.5, idle_s=0.25)
     expected = {part: sum((op[3] - op[4]) / 2 for op in OPS if op[5] == part) for part in PARTS}
     expected |= {"latency": sum(op[4] for op in OPS) / 2, "host": expected["host"] + 0.25}
-    assert {part: samples[0] for part, samples in found.step.parts().items()} == pytest.approx(expected)
-    assert found.step.total == pytest.approx(np.array([45.5, 91]) / 2 + [0.25, 0.75])
-    assert sum(found.step.parts().values()) == pytest.approx(found.step.total)
-    assert found.kernels_s == pytest.approx(np.array([42.5, 85]) / 2)  # without the ops of the host and of input
-    assert found.overlap == pytest.approx(np.full(len(OPS), 0.5))
-    assert found.running_s == pytest.approx([42.5, 85.0])  # without host and input, concurrent or not
+    assert {part: samples[0] for part, samples in actual.step.parts().items()} == pytest.approx(expected)
+    assert actual.step.total == pytest.approx(np.array([45.5, 91]) / 2 + [0.25, 0.75])
+    assert sum(actual.step.parts().values()) == pytest.approx(actual.step.total)
+    assert actual.kernels_s == pytest.approx(np.array([42.5, 85]) / 2)  # without the ops of the host and of input
+    assert actual.overlap == pytest.approx(np.full(len(OPS), 0.5))
+    assert actual.running_s == pytest.approx([42.5, 85.0])  # without host and input, concurrent or not
 
 
 def test_another_stack_makes_no_op_shorter_than_its_floor_and_changes_no_prediction() -> None:

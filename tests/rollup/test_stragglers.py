@@ -11,8 +11,8 @@ from estimator.rollup.scaling import expected_maximum
 
 def test_the_slowest_of_those_that_run_at_once_counts() -> None:
     spread, count, at_once = np.array([0.1, 0.0]), np.array([40.0, 40.0]), np.array([10.0, 10.0])
-    found = stragglers.slowest_unit(spread, count, at_once, np.array([1.0]))
-    assert found == pytest.approx([np.exp(0.1 * expected_maximum(10)), 1])
+    actual = stragglers.slowest_unit(spread, count, at_once, np.array([1.0]))
+    assert actual == pytest.approx([np.exp(0.1 * expected_maximum(10)), 1])
     assert stragglers.slowest_unit(spread, np.array([1.0]), at_once, np.array([1.0])).tolist() == [1, 1]
     shared = stragglers.slowest_unit(spread, count, at_once, np.array([0.2]))  # five on each device
     assert shared == pytest.approx([np.exp(0.1 * expected_maximum(2)), 1])
@@ -44,8 +44,8 @@ def test_a_queue_of_units_ends_so(count: int) -> None:
     simulated = np.mean([_last_stop(np.exp(spread * rng.standard_normal(at_once)), count) for _ in range(50)])
     given = np.array([float(count)]), np.array([float(at_once)])
     slowest = stragglers.slowest_unit(np.array([spread]), *given, np.array([1.0]))
-    found = stragglers.times_to_last_stop(*given, np.ceil(given[0] / at_once), slowest)
-    assert 0.9 * found[0] < simulated < 1.02 * found[0]
+    actual = stragglers.times_to_last_stop(*given, np.ceil(given[0] / at_once), slowest)
+    assert 0.9 * actual[0] < simulated < 1.02 * actual[0]
 
 
 def _last_stop(times: np.ndarray, count: int) -> float:

@@ -34,21 +34,21 @@ def test_a_machine_runs_as_many_trainings_as_have_all_their_devices() -> None:
 def test_trainings_do_not_straddle_nodes() -> None:
     """8 nodes of 8 devices; the last needs more than there are."""
     together = np.array([1.0, 4.0, 5.0, 8.0, 9.0, 12.0, 16.0, 64.0, 65.0])
-    found = throughput.trainings_at_once(np.array([8.0]), np.array([8.0]), together)
-    assert found.tolist() == [64, 16, 8, 8, 4, 4, 4, 1, 0]
+    actual = throughput.trainings_at_once(np.array([8.0]), np.array([8.0]), together)
+    assert actual.tolist() == [64, 16, 8, 8, 4, 4, 4, 1, 0]
 
 
 def test_a_machine_that_is_down_completes_nothing() -> None:
-    found = throughput.units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
-    assert found.tolist() == [216]
+    actual = throughput.units_per_day(np.array([24.0]), np.array([10.0]), np.array([0.9]))
+    assert actual.tolist() == [216]
 
 
 def test_units_run_in_waves_that_count_in_full() -> None:
     at_once = throughput.units_at_once(np.array([10.0]), np.array([4.0]))
-    found = throughput.waves(np.array([1.0, 40.0, 41.0]), at_once)
-    assert found.tolist() == [1, 1, 2]
-    assert throughput.phase_time(found, np.array([60.0])).tolist() == [60, 60, 120]
-    assert throughput.phase_time(found, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
+    actual = throughput.waves(np.array([1.0, 40.0, 41.0]), at_once)
+    assert actual.tolist() == [1, 1, 2]
+    assert throughput.phase_time(actual, np.array([60.0])).tolist() == [60, 60, 120]
+    assert throughput.phase_time(actual, np.array([60.0]), np.array([0.5])).tolist() == [120, 120, 240]
     assert throughput.of_all(np.array([41.0]), np.array([2.0])).tolist() == [82]
 
 
@@ -61,5 +61,5 @@ def test_units_that_lack_nodes_do_not_begin() -> None:
 
 
 def test_a_campaign_keeps_a_share_of_its_rate_on_the_whole_machine() -> None:
-    found = throughput.phase_time(np.array([2.0]), np.array([45.0]), np.array([0.5]), np.array([0.9]))
-    assert found.tolist() == [200]
+    actual = throughput.phase_time(np.array([2.0]), np.array([45.0]), np.array([0.5]), np.array([0.9]))
+    assert actual.tolist() == [200]

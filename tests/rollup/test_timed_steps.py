@@ -100,12 +100,12 @@ def test_one_odd_step_among_several_moves_the_others_little(odd: float) -> None:
 def test_steps_that_contradict_each_other_half_and_half_are_averaged(timed: list[int]) -> None:
     """Nothing says which half is odd, so that no hair decides it."""
     half = len(timed) // 2
-    found = [
+    actual = [
         conditioned(np.ones((1, 5)), list("abcde"), timed, [0.5] * half + [step_s] * half)[0, 4]
         for step_s in np.linspace(1.8, 2.2, 9)
     ]
-    assert found == sorted(found)
-    assert found == pytest.approx([1.0] * 9, abs=0.07)
+    assert actual == sorted(actual)
+    assert actual == pytest.approx([1.0] * 9, abs=0.07)
 
 
 def test_an_error_is_usual_where_steps_agree_and_as_large_as_the_step_is_odd() -> None:
@@ -217,8 +217,8 @@ def test_a_step_that_contradicts_the_others_is_a_surprise() -> None:
     rows, far = surprise(predicted(), [3, 0, 1], [0.1, 1.5, 1.5])
     assert rows.tolist() == [0, 1, 3]
     assert far[2] < -3.0
-    _, alike = surprise(predicted(), [0, 1, 3], [1.5, 1.5, 1.5])
-    assert np.abs(alike).max() < 1.0
+    _, similar = surprise(predicted(), [0, 1, 3], [1.5, 1.5, 1.5])
+    assert np.abs(similar).max() < 1.0
 
 
 def test_one_in_ten_true_steps_is_a_surprise_of_ten_per_cent() -> None:

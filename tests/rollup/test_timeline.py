@@ -89,11 +89,11 @@ def test_a_step_is_no_shorter_than_its_longest_lane_and_no_longer_than_all_in_tu
 ) -> None:
     rows, host_step_s = random_timeline(seed, lanes, tick_s=tick_s)
     factor = np.random.default_rng(seed).exponential(size=len(rows))
-    found = total(rows, factor, pace, host_step_s)
+    actual = total(rows, factor, pace, host_step_s)
     ran = rows["op"].notna()
     took = factor[rows.loc[ran, "op"].astype(int)] * rows.loc[ran, "duration_s"]
-    assert found >= took.groupby(rows["lane"]).sum().max() * (1 - 1e-9)
-    assert found <= (took.sum() + pace * (host_step_s + rows["lag_s"].sum()) + rows["delay_s"].sum()) * (1 + 1e-9)
+    assert actual >= took.groupby(rows["lane"]).sum().max() * (1 - 1e-9)
+    assert actual <= (took.sum() + pace * (host_step_s + rows["lag_s"].sum()) + rows["delay_s"].sum()) * (1 + 1e-9)
 
 
 def test_a_lane_that_falls_back_by_little_makes_the_step_from_the_first() -> None:

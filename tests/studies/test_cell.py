@@ -43,16 +43,16 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
 @pytest.mark.slow
 def test_a_machine_without_the_memory_has_a_cell_that_says_why(result: StudyResult) -> None:
     assert list(result.foms) == ["new"]
-    found = documents.figures_of_merit(result)["targets"]
-    refused = found["tiny"]["units"]["large"]
+    actual = documents.figures_of_merit(result)["targets"]
+    refused = actual["tiny"]["units"]["large"]
     assert refused["fits"] is False
     assert refused["time_per_unit_s"] is refused["ratio"] is None
     assert refused["refused"].startswith("nt3: the step needs at least")
     assert "tiny has 2.000 GiB" in refused["refused"]
-    assert found["tiny"]["units"]["small"]["units_per_day"]["mid"] > 0
-    assert found["new"]["units"]["large"]["fits"] is True
-    assert found["new"]["units"]["large"]["refused"] is None
-    assert refused.keys() == found["new"]["units"]["large"].keys()
+    assert actual["tiny"]["units"]["small"]["units_per_day"]["mid"] > 0
+    assert actual["new"]["units"]["large"]["fits"] is True
+    assert actual["new"]["units"]["large"]["refused"] is None
+    assert refused.keys() == actual["new"]["units"]["large"].keys()
 
 
 def test_a_figure_is_never_that_of_the_units_that_are_left(result: StudyResult) -> None:
@@ -63,13 +63,13 @@ def test_a_figure_is_never_that_of_the_units_that_are_left(result: StudyResult) 
 
 @pytest.mark.slow
 def test_a_baseline_that_is_unfit_leaves_no_figure_but_rates(tmp_path: Path) -> None:
-    found = documents.figures_of_merit(run(tmp_path, STUDY.replace("baseline: old", "baseline: tiny")))
-    assert [target["fom"] for target in found["targets"].values()] == [None, None]
-    assert found["targets"]["new"]["refused"].startswith("large on tiny: ")
-    large = found["targets"]["new"]["units"]["large"]
+    actual = documents.figures_of_merit(run(tmp_path, STUDY.replace("baseline: old", "baseline: tiny")))
+    assert [target["fom"] for target in actual["targets"].values()] == [None, None]
+    assert actual["targets"]["new"]["refused"].startswith("large on tiny: ")
+    large = actual["targets"]["new"]["units"]["large"]
     assert large["units_per_day"]["mid"] > 0
     assert large["ratio"] is None
-    assert found["targets"]["new"]["units"]["small"]["ratio"]["mid"] > 0
+    assert actual["targets"]["new"]["units"]["small"]["ratio"]["mid"] > 0
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from estimator.studies.compare import Unfit, compare
 @pytest.mark.slow
 def test_every_profile_by_every_plan_profile_by_profile(p1b3: Profile) -> None:
     plans = [RunPlan("v100", draws=0), RunPlan("a100", draws=0, batch=10)]
-    found = compare([p1b3, read_profile("nt3")], plans)
-    assert [(each.profile.workload.name, each.plan) for each in found if isinstance(each, Estimate)] == [
+    actual = compare([p1b3, read_profile("nt3")], plans)
+    assert [(each.profile.workload.name, each.plan) for each in actual if isinstance(each, Estimate)] == [
         (name, plan) for name in ("p1b3", "nt3") for plan in plans
     ]
 
@@ -28,7 +28,7 @@ def test_a_device_that_cannot_run_it_is_left_out_with_the_reason(p1b3: Profile) 
 
 
 @pytest.mark.slow
-def test_a_batch_that_does_not_fit_is_told_as_such(p1b3: Profile) -> None:
+def test_a_batch_that_does_not_fit_is_noted_as_such(p1b3: Profile) -> None:
     plans = [RunPlan("k20x", draws=0, batch=10**8), RunPlan("k20x", draws=0)]
     unfit, _ = compare([p1b3], plans)
     assert isinstance(unfit, Unfit)

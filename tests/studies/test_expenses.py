@@ -39,14 +39,14 @@ def run(tmp_path: Path, text: str) -> StudyResult:
 
 
 def units(result: StudyResult) -> dict[str, dict[str, object]]:
-    found = documents.figures_of_merit(result)
-    return {"old": found["baseline_units"]["A"], "new": found["targets"]["new"]["units"]["A"]}
+    actual = documents.figures_of_merit(result)
+    return {"old": actual["baseline_units"]["A"], "new": actual["targets"]["new"]["units"]["A"]}
 
 
 def test_given_times_have_a_price_and_no_energy(tmp_path: Path) -> None:
-    found = units(run(tmp_path, GIVEN))
-    assert [unit["usd"]["mid"] for unit in found.values()] == pytest.approx([4 * 3 * 2, 5 * 0.5])  # type: ignore[index]
-    assert [unit["energy_j"] for unit in found.values()] == [None, None]
+    actual = units(run(tmp_path, GIVEN))
+    assert [unit["usd"]["mid"] for unit in actual.values()] == pytest.approx([4 * 3 * 2, 5 * 0.5])  # type: ignore[index]
+    assert [unit["energy_j"] for unit in actual.values()] == [None, None]
 
 
 def test_without_a_price_there_is_none(tmp_path: Path) -> None:

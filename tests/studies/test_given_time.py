@@ -13,27 +13,27 @@ DEVICES = "machines: {old: {nodes: 100, devices_per_node: 1}, new: {nodes: 300, 
 
 def ratios(folder: Path, units: str, machines: str = DEVICES) -> tuple[str, list[float]]:
     numbers = run_toy(folder, units, machines=machines).chains["new", "A"]
-    found = [float(numbers[name].samples[0]) for name in ("ratio_worker", "ratio_node", "ratio")]
-    return numbers["runs_per_day"].level, found
+    actual = [float(numbers[name].samples[0]) for name in ("ratio_worker", "ratio_node", "ratio")]
+    return numbers["runs_per_day"].level, actual
 
 
 def test_a_time_is_of_a_whole_node(tmp_path: Path) -> None:
-    level, found = ratios(tmp_path, "  A: {time_per_unit: {old: 4 h, new: 1 h}}")
+    level, actual = ratios(tmp_path, "  A: {time_per_unit: {old: 4 h, new: 1 h}}")
     assert level == "node"
-    assert found == pytest.approx([4, 4, 12])
+    assert actual == pytest.approx([4, 4, 12])
 
 
 def test_a_time_of_a_device_is_that_of_each_in_a_node(tmp_path: Path) -> None:
-    level, found = ratios(tmp_path, "  A: {time_of: device, time_per_unit: {old: 4 h, new: 1 h}}")
+    level, actual = ratios(tmp_path, "  A: {time_of: device, time_per_unit: {old: 4 h, new: 1 h}}")
     assert level == "device"
-    assert found == pytest.approx([4, 16, 48])
+    assert actual == pytest.approx([4, 16, 48])
 
 
 def test_a_time_on_many_nodes_leaves_room_for_as_many_units_as_the_machine_has_of_them(tmp_path: Path) -> None:
     unit = "  A: {time_per_unit: {old: 4 h, new: 1 h}, ran_on: {old: {nodes: 10}, new: {nodes: 60}}}"
-    level, found = ratios(tmp_path, unit)
+    level, actual = ratios(tmp_path, unit)
     assert level == "60 nodes"
-    assert found == pytest.approx([4, 4 * 10 / 60, (300 / 60) / (100 / 10) * 4])
+    assert actual == pytest.approx([4, 4 * 10 / 60, (300 / 60) / (100 / 10) * 4])
 
 
 def test_the_extrapolation_has_its_efficiency(tmp_path: Path) -> None:
@@ -115,11 +115,11 @@ FAILING = "machines: {old: {nodes: 100}, new: {nodes: 300, mtbf_node: 1000 h}}"
 def test_a_unit_on_many_nodes_fails_with_each_of_them(unit: str, tmp_path: Path) -> None:
     ran_on = "ran_on: {new: {nodes: 60, efficiency: 90 %}}"
     numbers = run_toy(tmp_path, f"  A: {{{unit}, {ran_on}}}", machines=FAILING).chains["new", "A"]
-    found = {name: float(numbers[name].samples[0]) for name in ("training_s", "mtbf_s", "time_per_unit_s")}
-    assert found["training_s"] == 3600
-    assert found["mtbf_s"] == pytest.approx(1000 * 3600 / 60)
-    assert found["time_per_unit_s"] == pytest.approx(60000 * math.expm1(3600 / 60000))
-    assert numbers["units_per_day"].samples[0] == pytest.approx(86400 / found["time_per_unit_s"] * 5 * 0.9)
+    actual = {name: float(numbers[name].samples[0]) for name in ("training_s", "mtbf_s", "time_per_unit_s")}
+    assert actual["training_s"] == 3600
+    assert actual["mtbf_s"] == pytest.approx(1000 * 3600 / 60)
+    assert actual["time_per_unit_s"] == pytest.approx(60000 * math.expm1(3600 / 60000))
+    assert numbers["units_per_day"].samples[0] == pytest.approx(86400 / actual["time_per_unit_s"] * 5 * 0.9)
 
 
 @pytest.mark.parametrize(("up", "share"), [("", 0.9), (", availability: 50 %", 0.45)])

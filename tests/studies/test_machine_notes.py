@@ -37,8 +37,8 @@ def test_what_a_machine_leaves_open_is_noted() -> None:
     ],
 )
 def test_what_is_given_is_not(key: str, value: object, code: str) -> None:
-    found = codes_of({key: value})
-    assert (code, "mine") not in found
+    actual = codes_of({key: value})
+    assert (code, "mine") not in actual
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_a_slip_in_a_network_of_the_study_is_noted() -> None:
     machines = {"titan": {"system": "titan", "network": slow}, "mine": {"device": "h100", "nodes": 2, "network": slow}}
     unit = {"time_per_unit": {"titan": "6 h", "mine": "2 h"}}
     notes = run_study({**STUDY, "machines": machines, "units_of_work": {"code": unit}}).machine_notes
-    found = [(note.subject, note.text) for note in notes if note.code == "system-check"]
+    actual = [(note.subject, note.text) for note in notes if note.code == "system-check"]
     for machine in machines:
-        texts = [text for subject, text in found if subject == machine]
+        texts = [text for subject, text in actual if subject == machine]
         for what in ("injection_bandwidth is 25.0 MB/s", "taper is 100"):
             assert any(what in text for text in texts)
         assert not any("nodes is" in text for text in texts)

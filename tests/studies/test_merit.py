@@ -95,7 +95,7 @@ def test_the_number_is_derived_from_the_rates_and_the_weights() -> None:
     assert weights == {"weights/A": [1], "weights/B": [2]}
 
 
-def test_every_preset_is_said_of_the_same_times() -> None:
+def test_every_preset_is_given_of_the_same_times() -> None:
     presets = figure_of_merit(study(1.0, 3.0), "new", chains()).presets
     harmonic, ratios = (4 / (1 / 3 + 3 / 8)) / (4 / (1 + 3 / 2)), (3 * 4**3) ** 0.25
     for weighted, expected in {"candle": harmonic, "jupiter": harmonic, "ssi": ratios, "ssni": ratios}.items():
@@ -178,5 +178,5 @@ def test_a_figure_of_workers_is_of_their_times_alone(definition: str, tmp_path: 
     unit = f"  A: {{time_per_unit: {{old: 1000 s, new: 500 s}}, ran_on: {ran_on}}}"
     result = run_toy(tmp_path, unit, definition)
     assert result.foms["new"].samples[0] == pytest.approx(2)
-    found = [float(result.chains["new", "A"][name].samples[0]) for name in ("ratio_worker", "ratio_node", "ratio")]
-    assert found == pytest.approx([2, 1, 3])
+    actual = [float(result.chains["new", "A"][name].samples[0]) for name in ("ratio_worker", "ratio_node", "ratio")]
+    assert actual == pytest.approx([2, 1, 3])

@@ -96,11 +96,11 @@ def test_a_machine_that_runs_no_unit_has_no_figure_of_any_kind(
     machines = f"machines: {{old: {old}, new: {REFUSED}, third: {third}}}"
     units = UNITS.replace("new: 2 h}", "new: 2 h, third: 4 h}").replace("new: 1 h}", "new: 1 h, third: 2 h}")
     study = run_toy(tmp_path, units, definition, machines)
-    found = documents.figures_of_merit(study)
-    without, other = found["targets"]["new"], found["targets"]["third"]
+    actual = documents.figures_of_merit(study)
+    without, other = actual["targets"]["new"], actual["targets"]["third"]
     assert without.keys() == other.keys()
     assert (other["fom"] is None) == (old == REFUSED)
-    assert without["level"] == other["level"] == found["level"]
+    assert without["level"] == other["level"] == actual["level"]
     empty = ("fom", "means_unit", "fom_committed", "fom_with_algorithm", "dominant_unit")
     assert [without[key] for key in empty] == [None] * len(empty)
     assert not any(without[key] for key in ("presets", "groups", "means", "other_definitions"))
@@ -108,4 +108,4 @@ def test_a_machine_that_runs_no_unit_has_no_figure_of_any_kind(
     assert unit.keys() == other["units"]["A"].keys()
     assert (unit["capability"], unit["committed_s"], unit["projected_over_committed"]) == (2, 9000, None)
     assert "hardly ever ends" in render(study)
-    render_fom(found, "t")
+    render_fom(actual, "t")

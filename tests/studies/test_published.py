@@ -24,9 +24,9 @@ def test_their_rates_are_of_the_level_of_the_figure(
     definition: str, ours: float, theirs: float, tmp_path: Path
 ) -> None:
     published = "published: [{quantity: fom, machine: new, printed: 3, source: x, units_per_day: {new: {A: 2400}}}]"
-    (found,) = run_toy(tmp_path, f"{UNIT}\n{published}", definition, MACHINES).comparisons
-    assert found.ours.samples[0] == pytest.approx(ours)
-    assert found.with_their_rates == pytest.approx(theirs)
+    (actual,) = run_toy(tmp_path, f"{UNIT}\n{published}", definition, MACHINES).comparisons
+    assert actual.ours.samples[0] == pytest.approx(ours)
+    assert actual.with_their_rates == pytest.approx(theirs)
 
 
 def test_rates_of_a_unit_that_is_not_there_are_refused(tmp_path: Path) -> None:

@@ -16,14 +16,14 @@ TABLE = {64: 9000.0, 1024: 1500.0}
 
 
 def test_a_batch_of_the_table_takes_its_steps() -> None:
-    (found,) = given_steps(TABLE, 64, "device", RunPlan("v100"))
-    assert (found.name, found.value, found.source) == ("steps_to_quality", 9000, "study file")
+    (actual,) = given_steps(TABLE, 64, "device", RunPlan("v100"))
+    assert (actual.name, actual.value, actual.source) == ("steps_to_quality", 9000, "study file")
 
 
 def test_between_two_batches_the_origin_names_them() -> None:
-    (found,) = given_steps(TABLE, 256, "device", RunPlan("v100"))
-    assert found.value == pytest.approx((9000 * 1500) ** 0.5)
-    assert found.source == "study file: batches 64, 1024"
+    (actual,) = given_steps(TABLE, 256, "device", RunPlan("v100"))
+    assert actual.value == pytest.approx((9000 * 1500) ** 0.5)
+    assert actual.source == "study file: batches 64, 1024"
 
 
 def test_one_batch_tells_of_no_other() -> None:
@@ -47,12 +47,12 @@ def test_a_group_needs_the_steps_of_its_whole_batch(tmp_path: Path) -> None:
 
 def test_beyond_the_table_the_model_holds_in_a_wide_interval(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
-    found = chain(tmp_path, {"nodes": 4}, devices=8, samples=800, steps_to_quality={8: 500, 32: 200})
-    n = nominal(found)
+    actual = chain(tmp_path, {"nodes": 4}, devices=8, samples=800, steps_to_quality={8: 500, 32: 200})
+    n = nominal(actual)
     assert n["steps_to_quality"] == pytest.approx(n["least_steps"] * (1 + n["critical_batch"] / 64))
     assert 100 < n["steps_to_quality"] < 200
-    assert found["steps_to_quality"].inputs[-1] == "new/A/beyond_table"
-    assert found["beyond_table"].samples.std() > 0
+    assert actual["steps_to_quality"].inputs[-1] == "new/A/beyond_table"
+    assert actual["beyond_table"].samples.std() > 0
 
 
 def test_one_sample_more_than_the_table_has_makes_hardly_a_difference() -> None:

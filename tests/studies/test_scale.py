@@ -77,8 +77,8 @@ def test_no_step_is_predicted_below_its_floor(split: str, tmp_path: Path) -> Non
     (row,) = scale(profile, machine, [8], plan, [read_split(split)], "weak")["rows"]
     path = tmp_path / "steps.csv"
     path.write_text(f"devices,step_s\n8,{row['step_s']['low']}\n")
-    found = scale(profile, machine, [8], plan, [read_split(split)], "weak", path)
-    assert not any("shorter than the device's peak" in text for text in found["warnings"])
+    actual = scale(profile, machine, [8], plan, [read_split(split)], "weak", path)
+    assert not any("shorter than the device's peak" in text for text in actual["warnings"])
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_a_slower_network_exposes_more(cluster: Any) -> None:
     assert exposed[-1] > 0.3  # half a gigabyte of gradients, there and back
 
 
-def test_a_link_that_is_not_given_is_said_to_be_assumed(cluster: Any, tmp_path: Path) -> None:
+def test_a_link_that_is_not_given_is_noted_to_be_assumed(cluster: Any, tmp_path: Path) -> None:
     (tmp_path / "x1.yaml").write_text("name: x1\npeak: {fp32: 10 TFLOP/s}\nmemory_bandwidth: 500 GB/s\n")
     path = cluster("25 GB/s")
     path.write_text(path.read_text().replace("v100-sxm2-16gb", "x1.yaml"))
@@ -423,11 +423,11 @@ def test_each_row_has_the_samples_that_a_copy_computes_at_once() -> None:
 
 @pytest.mark.slow
 def test_states_that_too_many_share_are_noted_for_the_most_devices_of_a_split() -> None:
-    found = run("gpt2", "selene", (64, 2048, 4096), "zero3", plan=replace(PLAN, batch=8), others=["zero3,shard=64"])
-    (note,) = [text for text in found["notes"] if "mostly latency" in text]
+    actual = run("gpt2", "selene", (64, 2048, 4096), "zero3", plan=replace(PLAN, batch=8), others=["zero3,shard=64"])
+    (note,) = [text for text in actual["notes"] if "mostly latency" in text]
     assert note.startswith("zero3: on 4096 devices 4096 copies share the states")
     slow, fast = (
-        next(row["step_s"]["mid"] for row in found["rows"] if (row["parallel"], row["devices"]) == (split, 4096))
+        next(row["step_s"]["mid"] for row in actual["rows"] if (row["parallel"], row["devices"]) == (split, 4096))
         for split in ("zero3", "zero3,shard=64")
     )
     assert f"with 'zero3,shard=64' a step would be {slow / fast:.3g} times as fast" in note

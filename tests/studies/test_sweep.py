@@ -83,8 +83,8 @@ def test_a_step_that_is_mostly_carried_over_has_a_warning() -> None:
 
 @pytest.mark.slow
 def test_a_measured_step_beside_predicted_ones_has_a_warning() -> None:
-    found = sweep("p1b3", ["k20x"], [100, 200], RunPlan("", source="k20x", draws=5))
-    assert any("batch 100 is the profile's own" in warning for warning in found["warnings"])
+    actual = sweep("p1b3", ["k20x"], [100, 200], RunPlan("", source="k20x", draws=5))
+    assert any("batch 100 is the profile's own" in warning for warning in actual["warnings"])
     assert not any("the profile's own" in w for w in sweep("p1b3", ["v100"], [100, 200], PLAN)["warnings"])
 
 

@@ -59,7 +59,7 @@ def test_a_timed_step_below_what_the_device_can_compute_is_doubted(tmp_path: Pat
     assert "75.0 ms" in sentence
 
 
-def test_what_timed_steps_change_is_said(tmp_path: Path) -> None:
+def test_what_timed_steps_change_is_noted(tmp_path: Path) -> None:
     one, two = (group_of(devices, 4, "weak", 16) for devices in (1, 2))
     step_s = draw("host", 0.5, 1.0, 2.0, DRAWS, 0)
     timed = read(tmp_path, "devices,step_s\n1,1.5\n")

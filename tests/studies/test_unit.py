@@ -84,10 +84,10 @@ def test_a_study_that_says_what_the_host_does_has_chosen_it(
 ) -> None:
     """A unit's word comes before its machine's."""
     write(tmp_path, OPS + IDLE)
-    found = estimated(tmp_path, machine, unit)
-    assert found.step.total[0] == pytest.approx(30 * factor, rel=0.01)
-    assert found.evidence["carried"] > 0.99
-    assert "unchanged" not in found.evidence
+    actual = estimated(tmp_path, machine, unit)
+    assert actual.step.total[0] == pytest.approx(30 * factor, rel=0.01)
+    assert actual.evidence["carried"] > 0.99
+    assert "unchanged" not in actual.evidence
 
 
 GROUPED = {"devices": 8, "host": "none"}
@@ -101,8 +101,8 @@ def test_devices_of_one_training_wait_for_their_messages_and_the_slowest(tmp_pat
     one = estimated(tmp_path, IN_A_NODE, {"host": "none"})
     inside = estimated(tmp_path, IN_A_NODE, GROUPED)
     between = estimated(tmp_path, {"nodes": 8, "network": {"injection_bandwidth": "1 GB/s"}}, GROUPED)
-    for found in (inside, between):
-        assert found.step.communication_exposed[0] == pytest.approx(found.step.total[0] - one.step.total[0])
+    for actual in (inside, between):
+        assert actual.step.communication_exposed[0] == pytest.approx(actual.step.total[0] - one.step.total[0])
     assert 0 < inside.step.communication_exposed[0] < between.step.communication_exposed[0]
     assert inside.power_w is not None
     assert one.power_w is not None
@@ -111,11 +111,11 @@ def test_devices_of_one_training_wait_for_their_messages_and_the_slowest(tmp_pat
 
 
 @pytest.mark.slow
-def test_a_network_that_nothing_tells_is_said_to_be_assumed(tmp_path: Path) -> None:
+def test_a_network_that_nothing_tells_is_noted_to_be_assumed(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
-    said = [estimated(tmp_path, {"nodes": 8, **network}, GROUPED).assumptions for network in ({}, SLOW)]
+    assumptions = [estimated(tmp_path, {"nodes": 8, **network}, GROUPED).assumptions for network in ({}, SLOW)]
     words = "the network between nodes is not known: 25 GB/s per node are assumed, drawn from 8.3 to 400 GB/s"
-    assert [any(sentence.startswith(words) for sentence in sentences) for sentences in said] == [True, False]
+    assert [any(sentence.startswith(words) for sentence in sentences) for sentences in assumptions] == [True, False]
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_a_network_that_nothing_tells_widens_the_interval(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_devices_that_keep_the_profiles_batch_are_said_to(tmp_path: Path) -> None:
+def test_devices_that_keep_the_profiles_batch_are_noted(tmp_path: Path) -> None:
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
     units = (GROUPED, GROUPED | {"batch_size": 8}, GROUPED | {"scaling": "strong"})
     words = "A: each of 8 devices trains the profile's batch of 8, as 'batch_size' is not given"
@@ -169,8 +169,8 @@ def test_steps_that_rise_with_the_batch_are_noted(table: dict[int, float], noted
 def test_a_batch_beyond_the_table_of_steps_is_noted(unit: dict[str, Any], noted: bool, tmp_path: Path) -> None:
     """That of all devices counts."""
     write(tmp_path, workload=WORKLOAD + "parameters: 40000000\n")
-    found = estimated(tmp_path, IN_A_NODE, {"steps_to_quality": {8: 9000, 32: 3000}, **unit})
-    texts = [note.text for note in found.notes if note.code == "steps-extrapolated"]
+    actual = estimated(tmp_path, IN_A_NODE, {"steps_to_quality": {8: 9000, 32: 3000}, **unit})
+    texts = [note.text for note in actual.notes if note.code == "steps-extrapolated"]
     assert bool(texts) is noted
     assert all("the batch of all devices is 64, and steps_to_quality tells of 8 to 32: " in text for text in texts)
 
@@ -209,13 +209,13 @@ all_reduce,collective,backward,fp32,gpu:0,,,,1,0.2,800000000,4
 def test_a_rank_of_several_sends_nothing_on_one_device_and_more_on_more(tmp_path: Path) -> None:
     write(tmp_path, SENT)
     alone, several, many = (estimated(tmp_path, IN_A_NODE, unit) for unit in ({}, {"devices": 2}, {"devices": 16}))
-    steps = [float(found.step.total[0]) for found in (alone, several, many)]
+    steps = [float(actual.step.total[0]) for actual in (alone, several, many)]
     assert steps == sorted(steps)
     assert steps[0] < steps[1]
     assert alone.step.communication_exposed[0] == 0
-    for found, copies in ((alone, 1), (several, 2), (many, 16)):
-        assert found.copies == copies
-        assert "one of 4 ranks" in next(note.text for note in found.notes if note.code == "ranks-replaced")
+    for actual, copies in ((alone, 1), (several, 2), (many, 16)):
+        assert actual.copies == copies
+        assert "one of 4 ranks" in next(note.text for note in actual.notes if note.code == "ranks-replaced")
 
 
 def test_ranks_that_exchange_parts_of_a_model_are_not_fewer(tmp_path: Path) -> None:
@@ -255,8 +255,8 @@ def test_memory_must_hold_all_trainings_of_a_device(tmp_path: Path) -> None:
 def test_a_units_fusion_and_layout_come_before_its_machines(
     tmp_path: Path, machine: dict[str, Any], unit: dict[str, Any], expected: str
 ) -> None:
-    found = estimated(write(tmp_path), machine | {"layout": "none"}, unit).plan
-    assert (found.fusion, found.layout) == (expected, "none")
+    actual = estimated(write(tmp_path), machine | {"layout": "none"}, unit).plan
+    assert (actual.fusion, actual.layout) == (expected, "none")
     assert estimated(tmp_path, {"layout": "none"}, {"layout": "converted"}).plan.layout == "converted"
     assert estimated(tmp_path).plan.layout == "auto"
 

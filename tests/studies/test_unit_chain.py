@@ -40,12 +40,12 @@ def test_the_steps_of_an_epoch(tmp_path: Path, unit: dict[str, Any], steps: int)
 
 
 def test_the_chain_leads_from_a_step_to_units_per_day(tmp_path: Path) -> None:
-    found = chain(write(tmp_path), epochs=7, load_time="100 s")
-    run_s = 7 * 10 * found["step_s"].samples[0] + 100
-    assert found["time_per_unit_s"].samples[0] == pytest.approx(run_s)
-    assert found["units_per_day"].samples[0] == pytest.approx(3 * 2 * 86400 / run_s)
-    assert found["epochs"].source == found["load_s"].source == "study file"
-    assert found["samples"].source == "workload file of the profile"
+    actual = chain(write(tmp_path), epochs=7, load_time="100 s")
+    run_s = 7 * 10 * actual["step_s"].samples[0] + 100
+    assert actual["time_per_unit_s"].samples[0] == pytest.approx(run_s)
+    assert actual["units_per_day"].samples[0] == pytest.approx(3 * 2 * 86400 / run_s)
+    assert actual["epochs"].source == actual["load_s"].source == "study file"
+    assert actual["samples"].source == "workload file of the profile"
     assert chain(tmp_path)["epochs"].source == "neither the study nor the workload file says"
 
 
@@ -66,23 +66,23 @@ VALIDATED = {"profile": "gpt2", "samples": 160, "validation_samples": 33, "batch
 )
 def test_a_validation_of_several_devices_runs_all_micro_batches(parallel: str, times: float, batch: int) -> None:
     machine = {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 4}
-    found = chain(Path(), machine, **VALIDATED, parallel=parallel)
-    n = nominal(found)
+    actual = chain(Path(), machine, **VALIDATED, parallel=parallel)
+    n = nominal(actual)
     handed_on_s = (4 + 3) * n["pass_on_s"]
     assert n["forward_s"] == pytest.approx(times * n["forward_micro_s"] + handed_on_s)
     assert (n["forward_micro_s"] > 0, n["pass_on_s"] > 0) == (True, "pipeline" in parallel)
     assert n["validation_steps"] == -(-33 // batch)
     assert n["epoch_s"] == pytest.approx(n["step_s"] * n["steps_per_epoch"] + n["forward_s"] * n["validation_steps"])
-    ids = {number.id for number in found.values()}
-    assert all(set(number.inputs) <= ids for number in found.values())
+    ids = {number.id for number in actual.values()}
+    assert all(set(number.inputs) <= ids for number in actual.values())
 
 
 @pytest.mark.slow
 def test_a_validation_says_that_gathered_weights_are_not_counted() -> None:
     machine = {"device": "a100-sxm4-80gb", "nodes": 4, "devices_per_node": 4}
     for parallel, left_out in (("zero1", False), ("fsdp", True)):
-        found = chain(Path(), machine, **VALIDATED, parallel=parallel)["forward_micro_s"]
-        assert ("weights that copies of the model gather are not counted" in str(found.source)) == left_out
+        actual = chain(Path(), machine, **VALIDATED, parallel=parallel)["forward_micro_s"]
+        assert ("weights that copies of the model gather are not counted" in str(actual.source)) == left_out
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_given_time_is_that_of_a_node() -> None:
         "title": "t", "baseline": "old", "machines": {"old": {"nodes": 10}, "new": {"nodes": 20}},
         "units_of_work": {"A": {"time_per_unit": {"old": "2 h", "new": "1 h"}}},
     })  # fmt: skip
-    found = derive_chain(made, ("new", "A"), None, machine_size(made.machines["new"], Path()))
-    assert found["time_per_unit_s"].samples[0] == 3600
-    assert found["units_per_day"].samples[0] == 20 * 24
-    assert found["units_per_day"].id == "new/A/units_per_day"
+    actual = derive_chain(made, ("new", "A"), None, machine_size(made.machines["new"], Path()))
+    assert actual["time_per_unit_s"].samples[0] == 3600
+    assert actual["units_per_day"].samples[0] == 20 * 24
+    assert actual["units_per_day"].id == "new/A/units_per_day"
 
 
 GROUPED = WORKLOAD + "parameters: 40000000\n"
@@ -118,18 +118,18 @@ def nominal(numbers: dict[str, Number]) -> dict[str, float]:
 
 def test_several_devices_per_training(tmp_path: Path) -> None:
     """7 nodes of 2 devices have room for 3 trainings of 4."""
-    found = chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=800, load_time="10 s", epochs=2)
-    n = nominal(found)
+    actual = chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=800, load_time="10 s", epochs=2)
+    n = nominal(actual)
     assert (n["batch_size"], n["steps_per_epoch"], n["runs_at_once"]) == (32, 25, 3)
     assert n["step_s"] == pytest.approx(sum(n[f"step_{part}_s"] for part in PARTS))
     assert n["step_communication_exposed_s"] > 0
     assert n["time_per_unit_s"] == pytest.approx(10 + 2 * 25 * n["step_s"])
     assert n["units_per_day"] == pytest.approx(3 * 86400 / n["time_per_unit_s"])
     assert n["runs_per_day_per_node"] == pytest.approx(n["units_per_day"] / 7)
-    assert found["time_per_unit_s"].level == "group of 4 devices"
-    assert found["units_per_day"].level == "system"
-    ids = {number.id for number in found.values()}
-    assert all(set(number.inputs) <= ids for number in found.values())
+    assert actual["time_per_unit_s"].level == "group of 4 devices"
+    assert actual["units_per_day"].level == "system"
+    ids = {number.id for number in actual.values()}
+    assert all(set(number.inputs) <= ids for number in actual.values())
 
 
 @pytest.mark.slow
@@ -214,18 +214,18 @@ def test_trainings_that_share_a_device(tmp_path: Path) -> None:
     """Kernels alone leave launches for others to fill; power and price are shared."""
     write(tmp_path)
     alone = nominal(chain(tmp_path, usd_per_device_hour(), host="none"))
-    found = chain(tmp_path, usd_per_device_hour(), host="none", trainings_per_device=4)
-    n = nominal(found)
+    actual = chain(tmp_path, usd_per_device_hour(), host="none", trainings_per_device=4)
+    n = nominal(actual)
     assert n["step_alone_s"] == pytest.approx(alone["step_s"])
     assert n["step_s"] == pytest.approx(max(4 * n["step_busy_s"], n["step_alone_s"]))
     assert n["units_per_day"] == pytest.approx(3 * 2 * 4 * 86400 / n["time_per_unit_s"])
-    assert found["time_per_unit_s"].level == "one of 4 on a device"
-    assert found["gaps_left"].samples.min() == found["gaps_left"].samples[0] == 0
+    assert actual["time_per_unit_s"].level == "one of 4 on a device"
+    assert actual["gaps_left"].samples.min() == actual["gaps_left"].samples[0] == 0
     assert n["usd"] == pytest.approx(3 * n["time_per_unit_s"] / 3600 / 4)
     above_idle_j = (n["device_alone_w"] - n["device_idle_w"]) * n["step_alone_s"]
     assert n["step_energy_j"] == pytest.approx(above_idle_j + n["device_idle_w"] * n["step_s"] / 4)
-    ids = {number.id for number in found.values()}
-    assert all(set(number.inputs) <= ids for number in found.values())
+    ids = {number.id for number in actual.values()}
+    assert all(set(number.inputs) <= ids for number in actual.values())
 
 
 def usd_per_device_hour() -> dict[str, Any]:
@@ -249,8 +249,8 @@ def test_a_validation_beside_other_trainings_takes_longer_too(tmp_path: Path) ->
 @pytest.mark.slow
 def test_fused_trainings_make_one_step_together(tmp_path: Path) -> None:
     write(tmp_path)
-    found = chain(tmp_path, usd_per_device_hour(), trainings_per_device=4, sharing="fused", validation_samples=9)
-    n, in_turn = nominal(found), nominal(chain(tmp_path, trainings_per_device=4, validation_samples=9))
+    actual = chain(tmp_path, usd_per_device_hour(), trainings_per_device=4, sharing="fused", validation_samples=9)
+    n, in_turn = nominal(actual), nominal(chain(tmp_path, trainings_per_device=4, validation_samples=9))
     assert n["step_s"] == pytest.approx(sum(n[f"step_{part}_s"] for part in PARTS))
     assert n["step_s"] == pytest.approx(4 * in_turn["step_alone_s"], rel=0.1)  # large products gain nothing
     assert n["forward_s"] > in_turn["forward_alone_s"]
@@ -258,8 +258,8 @@ def test_fused_trainings_make_one_step_together(tmp_path: Path) -> None:
     assert n["device_power_w"] == pytest.approx(n["device_array_w"] / 4)
     assert n["usd"] == pytest.approx(3 * n["time_per_unit_s"] / 3600 / 4)
     assert not {"step_alone_s", "step_busy_s", "gaps_left", "device_alone_w"} & n.keys()
-    ids = {number.id for number in found.values()}
-    assert all(set(number.inputs) <= ids for number in found.values())
+    ids = {number.id for number in actual.values()}
+    assert all(set(number.inputs) <= ids for number in actual.values())
 
 
 FRAIL = {"mtbf_node": "2 h", "checkpoint": {"write": "30 s"}}
@@ -269,15 +269,15 @@ FRAIL = {"mtbf_node": "2 h", "checkpoint": {"write": "30 s"}}
 def test_failures_and_checkpoints_lengthen_a_run(tmp_path: Path) -> None:
     write(tmp_path, workload=GROUPED)
     sound = nominal(chain(tmp_path, {"nodes": 7}, devices=4, samples=80000, load_time="10 s"))
-    found = chain(tmp_path, {"nodes": 7, **FRAIL}, devices=4, samples=80000, load_time="10 s")
-    n = nominal(found)
+    actual = chain(tmp_path, {"nodes": 7, **FRAIL}, devices=4, samples=80000, load_time="10 s")
+    n = nominal(actual)
     assert n["training_s"] + 10 == pytest.approx(sound["time_per_unit_s"])
     assert (n["nodes_per_training"], n["mtbf_s"]) == (2, 3600)
     assert n["checkpoint_every_s"] == pytest.approx(failures.best_interval(np.array(30.0), np.array(3600.0)))
     assert n["time_per_unit_s"] > sound["time_per_unit_s"]
     assert n["lost_share"] == pytest.approx(1 - sound["time_per_unit_s"] / n["time_per_unit_s"])
-    ids = {number.id for number in found.values()}
-    assert all(set(number.inputs) <= ids for number in found.values())
+    ids = {number.id for number in actual.values()}
+    assert all(set(number.inputs) <= ids for number in actual.values())
     every = {"mtbf_node": "2 h", "checkpoint": {"every": "7 s", "write": "30 s"}}
     assert nominal(chain(tmp_path, {"nodes": 7, **every}, samples=80000))["checkpoint_every_s"] == 7
 
@@ -298,10 +298,10 @@ def test_a_run_that_writes_checkpoints_alone_makes_a_machine_unfit(tmp_path: Pat
 def test_a_machine_is_used_in_part_and_for_part_of_the_time(tmp_path: Path) -> None:
     write(tmp_path)
     whole = nominal(chain(tmp_path, {"nodes": 8}))
-    found = nominal(chain(tmp_path, {"nodes": 8, "fraction": "50 %", "availability": 0.9}))
-    assert (found["all_nodes"], found["nodes"]) == (8, 4)
-    assert found["units_per_day"] == pytest.approx(whole["units_per_day"] * 0.5 * 0.9)
-    assert found["time_per_unit_s"] == whole["time_per_unit_s"]
+    actual = nominal(chain(tmp_path, {"nodes": 8, "fraction": "50 %", "availability": 0.9}))
+    assert (actual["all_nodes"], actual["nodes"]) == (8, 4)
+    assert actual["units_per_day"] == pytest.approx(whole["units_per_day"] * 0.5 * 0.9)
+    assert actual["time_per_unit_s"] == whole["time_per_unit_s"]
 
 
 def test_a_time_that_is_given_is_lengthened_by_failures_too() -> None:

@@ -51,14 +51,14 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
 
 def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
     """Old: 3 waves of 10 nodes for 25 units of 2 h, then 1 of 4 h. New: 2 waves of 1 h, then 1; up half the time."""
-    found = documents.figures_of_merit(run(tmp_path, GIVEN))["campaigns"]
-    assert found["old"]["time_s"]["mid"] == pytest.approx((3 * 2 + 4) * 3600)
-    assert found["new"]["time_s"]["mid"] == pytest.approx((2 * 1 + 1) * 3600 / 0.5)
-    assert found["new"]["campaigns_per_day"]["mid"] == pytest.approx(4)
-    assert found["new"]["ratio"]["mid"] == pytest.approx(10 / 6)
-    assert list(found["new"]["phases"]) == ["search", "ensemble"]
-    assert found["new"]["phases"]["search"] == {"count": 25, "time_s": found["new"]["phases"]["search"]["time_s"]}
-    assert (found["old"]["usd"], found["new"]["usd"]["mid"]) == (None, pytest.approx(35 * 2))
+    actual = documents.figures_of_merit(run(tmp_path, GIVEN))["campaigns"]
+    assert actual["old"]["time_s"]["mid"] == pytest.approx((3 * 2 + 4) * 3600)
+    assert actual["new"]["time_s"]["mid"] == pytest.approx((2 * 1 + 1) * 3600 / 0.5)
+    assert actual["new"]["campaigns_per_day"]["mid"] == pytest.approx(4)
+    assert actual["new"]["ratio"]["mid"] == pytest.approx(10 / 6)
+    assert list(actual["new"]["phases"]) == ["search", "ensemble"]
+    assert actual["new"]["phases"]["search"] == {"count": 25, "time_s": actual["new"]["phases"]["search"]["time_s"]}
+    assert (actual["old"]["usd"], actual["new"]["usd"]["mid"]) == (None, pytest.approx(35 * 2))
 
 
 @pytest.mark.slow
@@ -84,10 +84,10 @@ def test_no_more_trainings_share_a_device_than_the_campaign_has(tmp_path: Path, 
     codes = [note.code for note in result.estimates["new", "search"].notes]
     assert ("fewer-trainings" in codes) == (each < 4)
     own = {name.removeprefix("campaign."): number for name, number in chain.items() if name.startswith("campaign.")}
-    found = own or chain
-    assert found["trainings_per_device"].samples[0] == each
-    assert chain["phase_s"] is found["phase_s"]
-    assert found["phase_s"].samples[0] >= found["time_per_unit_s"].samples[0]
+    actual = own or chain
+    assert actual["trainings_per_device"].samples[0] == each
+    assert chain["phase_s"] is actual["phase_s"]
+    assert actual["phase_s"].samples[0] >= actual["time_per_unit_s"].samples[0]
     numbers = result.numbers()
     assert all(set(number.inputs) <= numbers.keys() for number in numbers.values())
 
@@ -96,10 +96,10 @@ def test_models_per_minute_are_those_to_the_last_stop(tmp_path: Path) -> None:
     """New: 25 units in 2 waves of 20, whose devices differ by 10 %; up half the time."""
     text = GIVEN.replace("count: 25", "count: 25, spread: 10 %") + "figure_of_merit: {preset: mlperf-hpc}\n"
     result = run(tmp_path, text.replace("  other: {time_per_unit: {old: 1 h, new: 1 h}}\n", ""))
-    found = {name: number.samples[0] for name, number in result.chains["new", "search"].items()}
+    actual = {name: number.samples[0] for name, number in result.chains["new", "search"].items()}
     slowest = np.exp(0.1 * expected_maximum(20))
-    assert found["phase_s"] == pytest.approx(min(2 * slowest, 2) * 3600 / 0.5)
-    assert found["counted_per_day"] == pytest.approx(25 * 86400 / found["phase_s"])
+    assert actual["phase_s"] == pytest.approx(min(2 * slowest, 2) * 3600 / 0.5)
+    assert actual["counted_per_day"] == pytest.approx(25 * 86400 / actual["phase_s"])
     rates = [result.chains["new", unit]["counted_per_day"].samples[0] for unit in ("search", "ensemble")]
     assert result.foms["new"].means["new"][0] == pytest.approx(np.sqrt(np.prod(rates)) / 1440)
     assert "new/search/counted_per_day" in result.fom_numbers["new/fom"].inputs
@@ -131,10 +131,10 @@ def test_every_number_of_a_campaign_is_derived(profiled: StudyResult) -> None:
 @pytest.mark.slow
 def test_a_machine_that_cannot_run_a_phase_has_no_campaign(tmp_path: Path) -> None:
     result = run(tmp_path, REFUSED)
-    found = documents.figures_of_merit(result)["campaigns"]
-    assert found["old"] is None
-    assert found["new"]["time_s"]["mid"] > 0
-    assert found["new"]["ratio"] is None
+    actual = documents.figures_of_merit(result)["campaigns"]
+    assert actual["old"] is None
+    assert actual["new"]["time_s"]["mid"] > 0
+    assert actual["new"]["ratio"] is None
     html, results = write_report(result, tmp_path)
     assert "it cannot run all of these units" in html.read_text("utf-8")
     assert json.loads(results.read_text("utf-8"))["figure_of_merit"]["campaigns"]["old"] is None

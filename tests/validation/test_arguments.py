@@ -25,17 +25,17 @@ def test_groups_are_named_by_data_set_and_device() -> None:
     ],
 )  # fmt: skip
 def test_a_call_of_an_eager_framework_takes_longer_than_a_launch(stack: str, op_class: str, expected_us: float) -> None:
-    found = arguments.latencies(pd.DataFrame({"stack": [stack], "op_class": [op_class]}))
-    assert found.tolist() == pytest.approx([1e-6 * expected_us])
+    actual = arguments.latencies(pd.DataFrame({"stack": [stack], "op_class": [op_class]}))
+    assert actual.tolist() == pytest.approx([1e-6 * expected_us])
 
 
 def test_each_row_has_the_hardware_of_its_device() -> None:
     rows = truth(PRODUCT, PRODUCT | {"device": P4}, PRODUCT)
-    found = arguments.hardware(rows.iloc[[0, 1, 2]])
+    actual = arguments.hardware(rows.iloc[[0, 1, 2]])
     by_row = rows["device"].tolist()
     for name in ("bandwidth", "year", "power"):
         each = {device: getattr(arguments.hardware(rows[rows["device"] == device]), name)[0] for device in (V100, P4)}
-        assert getattr(found, name).tolist() == [each[device] for device in by_row]
+        assert getattr(actual, name).tolist() == [each[device] for device in by_row]
         assert each[V100] != each[P4]
 
 
@@ -43,6 +43,6 @@ def test_the_peak_is_that_of_the_row_where_it_has_one() -> None:
     rows = truth(PRODUCT, PRODUCT)
     spec = load_device(V100).peak_of("fp32").matrix
     assert spec is not None
-    found = arguments.hardware(rows.assign(peak=[3e12, None], path=["tensor", "vector"]))
-    assert found.peak.tolist() == pytest.approx([3e12, spec.value])
-    assert found.tensor.tolist() == [True, False]
+    actual = arguments.hardware(rows.assign(peak=[3e12, None], path=["tensor", "vector"]))
+    assert actual.peak.tolist() == pytest.approx([3e12, spec.value])
+    assert actual.tensor.tolist() == [True, False]

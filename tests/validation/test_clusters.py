@@ -47,9 +47,9 @@ def test_runs_that_can_be_compared_are_read(tmp_path: Path) -> None:
         {"family": "x"},
     ]
     write(tmp_path, clusters.FILE, [RUN, LARGER, *(LARGER | other for other in others)])
-    found = clusters.read_runs(tmp_path)
-    assert found.rows[["devices", "batch", "rate"]].to_numpy().tolist() == [[8, 408, 3300.0], [64, 51, 2600.0]]
-    assert found.notes == ("1 of 3 runs are left out, as their machine is there at one scale alone",)
+    actual = clusters.read_runs(tmp_path)
+    assert actual.rows[["devices", "batch", "rate"]].to_numpy().tolist() == [[8, 408, 3300.0], [64, 51, 2600.0]]
+    assert actual.notes == ("1 of 3 runs are left out, as their machine is there at one scale alone",)
 
 
 @pytest.mark.slow

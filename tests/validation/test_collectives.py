@@ -36,11 +36,11 @@ def mpi(tmp_path: Path) -> PublishedRows:
 
 
 def test_known_collectives_of_known_machines_are_read(tmp_path: Path) -> None:
-    found = mpi(tmp_path).rows
-    assert len(found) == len(SIZES)
-    assert found["operator"].unique().tolist() == ["all_reduce"]
-    assert found["ranks"].unique().tolist() == [8]
-    assert found["time_s"].iloc[0] == pytest.approx(1e-5 + 1024 / 10e9)
+    actual = mpi(tmp_path).rows
+    assert len(actual) == len(SIZES)
+    assert actual["operator"].unique().tolist() == ["all_reduce"]
+    assert actual["ranks"].unique().tolist() == [8]
+    assert actual["time_s"].iloc[0] == pytest.approx(1e-5 + 1024 / 10e9)
 
 
 def test_every_row_is_judged_from_specifications_and_every_second_size_from_the_others(tmp_path: Path) -> None:

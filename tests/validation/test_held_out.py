@@ -27,9 +27,9 @@ def figures(problem: str, method: str = "ours", **only: str) -> pd.Series:
     """The line of a problem and method for all rows, or those of one class or family."""
     rows = HELD_OUT[(HELD_OUT["problem"] == problem) & (HELD_OUT["method"] == method)]
     wanted = {key: only.get(key, "") for key in KEYS}
-    found = rows[(rows[list(wanted)] == list(wanted.values())).all(axis=1)]
-    assert len(found) == 1
-    return found.iloc[0]
+    actual = rows[(rows[list(wanted)] == list(wanted.values())).all(axis=1)]
+    assert len(actual) == 1
+    return actual.iloc[0]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def figures(problem: str, method: str = "ours", **only: str) -> pd.Series:
     ],
 )
 def test_no_problem_is_missed_by_more(problem: str, only: dict[str, str], median: float, mean: float) -> None:
-    found = figures(problem, **only)
-    assert (found["median"] <= median, found["mean"] <= mean) == (True, True), (found["median"], found["mean"])
+    actual = figures(problem, **only)
+    assert (actual["median"] <= median, actual["mean"] <= mean) == (True, True), (actual["median"], actual["mean"])
 
 
 def test_no_whole_model_is_far_off() -> None:
@@ -93,9 +93,9 @@ def test_a_family_judged_anew_is_off_as_the_table_says(
     predict = fitted_model.predictor(fitted_without(family))
     problems = [problem for problem in protocol.PROBLEMS if problem.name in ("gemm", "gemm-kit")]
     judged = {p.name: pd.concat(protocol.judged_rows(truth[unseen], {"ours": predict}, p, None)) for p in problems}
-    found = scores.held_out(judged, ["ours"]).set_index("problem")
+    actual = scores.held_out(judged, ["ours"]).set_index("problem")
     for problem in judged:
-        again, written = found.loc[[problem]].iloc[0], figures(problem, family=family)
+        again, written = actual.loc[[problem]].iloc[0], figures(problem, family=family)
         assert (again["median"], again["mean"]) == pytest.approx(
             (written["median"], written["mean"]), rel=0.02 if problem == "gemm" else 0.05
         )

@@ -36,25 +36,25 @@ def test_rates_of_one_device_are_read(tmp_path: Path) -> None:
         {"precision": "int8"},
         {"batch_per_gpu": None},
     )
-    found = rates(tmp_path, {}, TUNED | {"throughput": 50}, *others)
+    actual = rates(tmp_path, {}, TUNED | {"throughput": 50}, *others)
     columns = ["device", "batch", "accumulated", "length", "time_s"]
-    assert found.rows[columns].to_numpy().tolist() == [
+    assert actual.rows[columns].to_numpy().tolist() == [
         ["a100-sxm4-80gb", 8, 4, 128, 8 / 400],
         ["a100-sxm4-80gb", 8, 1, 384, 8 / 50],
     ]
-    assert found.notes == ()
+    assert actual.notes == ()
 
 
 def test_the_batch_of_an_update_is_divided_where_a_table_lists_it(tmp_path: Path) -> None:
-    found = rates(tmp_path, {"framework": "PaddlePaddle", "batch_per_gpu": 64})
-    assert found.rows[["batch", "time_s"]].to_numpy().tolist() == [[16, 16 / 400]]
+    actual = rates(tmp_path, {"framework": "PaddlePaddle", "batch_per_gpu": 64})
+    assert actual.rows[["batch", "time_s"]].to_numpy().tolist() == [[16, 16 / 400]]
 
 
 @pytest.mark.slow
 def test_misprints_and_batches_that_no_memory_holds_are_left_out(tmp_path: Path) -> None:
-    found = rates(tmp_path, {}, {"seq_len": 512}, {"throughput": 9, "batch_per_gpu": 4000}, {"throughput": 300})
-    assert list(found.rows["throughput"]) == [300]
-    assert found.notes == (
+    actual = rates(tmp_path, {}, {"seq_len": 512}, {"throughput": 9, "batch_per_gpu": 4000}, {"throughput": 300})
+    assert list(actual.rows["throughput"]) == [300]
+    assert actual.notes == (
         "2 of 4 rates of BERT whose figure stands for several settings are left out",
         "1 of 4 rates of BERT whose batch no memory holds are left out",
     )
@@ -82,7 +82,7 @@ def test_each_row_is_predicted_without_its_family_and_its_measurements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A spy tells by which coefficients and measurements each device was asked for."""
-    found = rates(tmp_path, {}, {"device": "V100 32G", "throughput": 150})
+    actual = rates(tmp_path, {}, {"device": "V100 32G", "throughput": 150})
     fits = {family: shipped().model_copy() for family in ("ampere-ga100", "volta")}
     truth = pd.DataFrame({"family": ["ampere-ga100", "volta", "kepler"]})
     asked: dict[str, tuple[Coefficients, str]] = {}
@@ -96,7 +96,7 @@ def test_each_row_is_predicted_without_its_family_and_its_measurements(
         return estimate(profile, plan)  # type: ignore[arg-type]
 
     monkeypatch.setattr(layers, "estimate", spy)
-    judged = layers.judge(truth, found, method)["layers"]
+    judged = layers.judge(truth, actual, method)["layers"]
     assert asked["a100-sxm4-80gb"][0] is fits["ampere-ga100"]
     assert asked["v100-sxm2-32gb"][0] is fits["volta"]
     assert all(len(measured.splitlines()) == 1 for _, measured in asked.values())
@@ -109,10 +109,10 @@ def test_each_row_is_predicted_without_its_family_and_its_measurements(
 @pytest.mark.slow
 def test_published_rates_are_missed_by_no_more(public_data: Callable[[str], Path]) -> None:
     """By the shipped coefficients, which have seen the families: a guard, not the judgement."""
-    found = layers.read_rates(public_data("data"))
-    assert len(found.rows) == 30
+    actual = layers.read_rates(public_data("data"))
+    assert len(actual.rows) == 30
     method = FittedPredictor(lambda rows, own: rows["time_s"].to_numpy(), shipped())
-    judged = layers.judge(pd.DataFrame({"family": []}), found, lambda train: method)["layers"]
+    judged = layers.judge(pd.DataFrame({"family": []}), actual, lambda train: method)["layers"]
     error = (judged["ours"] / judged["time_s"] - 1).abs()
     assert error.median() < 0.25
     held = judged["time_s"].between(judged["low_s"], judged["high_s"])

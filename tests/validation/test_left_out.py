@@ -31,10 +31,10 @@ def test_a_family_is_predicted_by_what_the_others_taught() -> None:
         seen.append(coefficients.shipped())
         return rows.assign(ours=rows["time_s"] * 2)
 
-    found = by_family(TRUTH, ROWS, method, predict)
+    actual = by_family(TRUTH, ROWS, method, predict)
     assert fitted_on == [["volta", "kepler"], ["kepler", "turing"]]  # without turing, without volta
-    assert found["family"].tolist() == ["turing", "volta", "volta"]
-    assert found["ours"].tolist() == [2.0, 4.0, 6.0]
+    assert actual["family"].tolist() == ["turing", "volta", "volta"]
+    assert actual["ours"].tolist() == [2.0, 4.0, 6.0]
     assert all(used is fit for used, fit in zip(seen, fits, strict=True))
 
 

@@ -37,8 +37,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_rates_of_one_gpu_on_synthetic_data_are_read(folder: Path) -> None:
     rates = networks.read_rates(folder)
-    found = rates.rows[["profile", "device", "batch", "precision", "fusion", "time_s"]].to_numpy().tolist()
-    assert found == [
+    actual = rates.rows[["profile", "device", "batch", "precision", "fusion", "time_s"]].to_numpy().tolist()
+    assert actual == [
         ["resnet50", "p100-sxm2-16gb", 64, "fp32", "none", 0.32],
         ["resnet50", "v100-sxm2-16gb", 256, "amp", "elementwise", 0.256],
     ]

@@ -62,21 +62,21 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("products", "streams"), [(0.8, 0.1), (0.4, 0.4), (0.1, 0.2)])
 def test_the_shares_of_a_made_up_training_are_found(products: float, streams: float) -> None:
     rows = made_up("v100-pcie-32gb", products, streams)
-    found = mixtures(rows, "v100-pcie-32gb")
-    at = found.keys.index[found.keys["model"] == "m"][0]
-    assert found.shares[at] == pytest.approx([products, streams], abs=0.12)
-    assert found.epoch_s[at] == pytest.approx(100.0, rel=0.05)
+    actual = mixtures(rows, "v100-pcie-32gb")
+    at = actual.keys.index[actual.keys["model"] == "m"][0]
+    assert actual.shares[at] == pytest.approx([products, streams], abs=0.12)
+    assert actual.epoch_s[at] == pytest.approx(100.0, rel=0.05)
 
 
 def test_a_card_that_follows_the_model_is_predicted() -> None:
     """All that V100 and A40 differ in is known but for the time, and a step without waiting keeps its shares."""
     sources = power.read_sources(made_up("v100-pcie-32gb", 0.7, 0.3), C)
     target = made_up("a40", 0.7, 0.3)
-    kept, found = power.predict(target, sources, C, draws=50)
+    kept, actual = power.predict(target, sources, C, draws=50)
     training = (kept["model"] == "m").to_numpy()
-    assert found.power_w[0][training] == pytest.approx(kept.loc[training, "power_w"].to_numpy(), rel=0.08)
+    assert actual.power_w[0][training] == pytest.approx(kept.loc[training, "power_w"].to_numpy(), rel=0.08)
     ratio = np.sqrt(14e12 / 37.4e12 * 900 / 696)
-    fastest = found.epoch_s[0][training][-1] / found.factor[0][training][-1]
+    fastest = actual.epoch_s[0][training][-1] / actual.factor[0][training][-1]
     assert fastest == pytest.approx(100 * ratio, rel=0.05)
 
 
@@ -100,8 +100,8 @@ def test_a_batch_between_two_is_interpolated_and_one_beyond_is_the_nearest() -> 
 
 def test_a_training_that_no_source_ran_is_left_out() -> None:
     sources = power.read_sources(made_up("v100-pcie-32gb", 0.6, 0.2), C)
-    kept, found = power.predict(made_up("a40", 0.5, 0.3).assign(model="other"), sources, C, draws=5)
-    assert (len(kept), found.power_w.shape) == (0, (6, 0))
+    kept, actual = power.predict(made_up("a40", 0.5, 0.3).assign(model="other"), sources, C, draws=5)
+    assert (len(kept), actual.power_w.shape) == (0, (6, 0))
 
 
 def test_each_family_is_judged_by_a_fit_without_it() -> None:

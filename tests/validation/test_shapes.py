@@ -22,19 +22,19 @@ def test_a_doubled_size_is_an_octave_away(size: str) -> None:
 
 
 def test_another_transpose_is_half_an_octave_away() -> None:
-    found = shapes.octaves(rows({"trans_a": "n"}, {"trans_a": "t"}, {"trans_a": "t", "trans_b": "t"}))
-    assert np.linalg.norm(found[1] - found[0]) == pytest.approx(0.5)
-    assert np.linalg.norm(found[2] - found[1]) == pytest.approx(0.5)
+    actual = shapes.octaves(rows({"trans_a": "n"}, {"trans_a": "t"}, {"trans_a": "t", "trans_b": "t"}))
+    assert np.linalg.norm(actual[1] - actual[0]) == pytest.approx(0.5)
+    assert np.linalg.norm(actual[2] - actual[1]) == pytest.approx(0.5)
 
 
-def test_kinds_are_told_apart_by_class_pass_and_op() -> None:
+def test_kinds_are_distinguished_by_class_pass_and_op() -> None:
     table = pd.DataFrame({
         "op_class": ["gemm", "convolution", "convolution", "elementwise", "elementwise", "gemm"],
         "pass": [None, "forward", "grad_input", None, None, None], "op": [None, None, None, "add", "relu", None],
     })  # fmt: skip
-    found = shapes.kind(table)
-    assert found.nunique() == 5
-    assert found.iloc[0] == found.iloc[5]
+    actual = shapes.kind(table)
+    assert actual.nunique() == 5
+    assert actual.iloc[0] == actual.iloc[5]
 
 
 def test_lots_hang_on_the_shape_and_the_seed_not_on_the_order() -> None:

@@ -45,7 +45,7 @@ def test_a_table_that_cannot_be_read_is_refused(name: str, content: bytes, words
         read_columns(tmp_path / name, ("gpu", "M", "time_ms"))
 
 
-def test_what_a_folder_lacks_is_said_in_words(tmp_path: Path) -> None:
+def test_what_a_folder_lacks_is_noted_in_words(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(TABLE)
     assert (lacking(tmp_path, ["a.csv"]), lacking(tmp_path, ["a.csv", "b.csv", "c.csv"])) == ("", "no b.csv")
     assert lacking(tmp_path, ["b.csv", "a.csv"], one_suffices=True) == ""

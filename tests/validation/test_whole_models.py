@@ -43,13 +43,13 @@ def at_the_roofline(rows: pd.DataFrame, own: pd.DataFrame) -> Floats:
 
 
 def test_a_training_pass_adds_both_gradients_of_a_product() -> None:
-    found = kernels(ops(PRODUCT), {})
-    products = found[found["op_class"] == "gemm"]
+    actual = kernels(ops(PRODUCT), {})
+    products = actual[actual["op_class"] == "gemm"]
     assert products[["m", "n", "k"]].astype(int).to_numpy().tolist() == [[64, 32, 16], [64, 16, 32], [16, 32, 64]]
     assert products[["trans_a", "trans_b"]].agg("".join, axis=1).tolist() == ["nt", "nn", "tn"]
     assert physics.gemm_flop(*(products[name].astype(float) for name in ("batch", "m", "n", "k"))).std() == 0
-    assert found.loc[found["op_class"] == "elementwise", "bytes"].tolist() == [3 * 4 * 16 * 32]
-    assert (found["calls"] == 2).all()
+    assert actual.loc[actual["op_class"] == "elementwise", "bytes"].tolist() == [3 * 4 * 16 * 32]
+    assert (actual["calls"] == 2).all()
 
 
 def test_inference_runs_each_kernel_once() -> None:

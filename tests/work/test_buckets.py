@@ -45,8 +45,8 @@ def test_units_are_the_blocks_and_both_ends(work: pd.DataFrame) -> None:
 
 
 def test_a_unit_is_there_from_its_first_op_to_the_last_of_its_gradients(work: pd.DataFrame) -> None:
-    found, blocks = units(work), [3, 2, 1, 0]
-    used, made = work.loc[found.used], work.loc[found.made]
+    actual, blocks = units(work), [3, 2, 1, 0]
+    used, made = work.loc[actual.used], work.loc[actual.made]
     assert used["block"].iloc[1:5].tolist() == made["block"].iloc[1:5].tolist() == blocks
     assert used["op"].iloc[[0, -1]].tolist() == ["head/norm", "embeddings/tokens"]
     assert made["op"].iloc[[0, -1]].tolist() == ["head/norm/grad", "outside/gradients_cast"]
@@ -77,9 +77,9 @@ def test_a_bucket_is_full_of_what_travels_trained_or_not(work: pd.DataFrame) -> 
 def test_the_order_of_rows_is_that_of_the_step(work: pd.DataFrame) -> None:
     """A dump may list the backward pass first."""
     shuffled = pd.concat([work[work["phase"] == phase] for phase in ("backward", "forward", "optimizer")])
-    found, expected = units(shuffled.reset_index(drop=True)), units(work)
-    assert np.array_equal(found.bytes, expected.bytes)
-    assert shuffled["op"].iloc[found.used].tolist() == work["op"].iloc[expected.used].tolist()
+    actual, expected = units(shuffled.reset_index(drop=True)), units(work)
+    assert np.array_equal(actual.bytes, expected.bytes)
+    assert shuffled["op"].iloc[actual.used].tolist() == work["op"].iloc[expected.used].tolist()
 
 
 def test_blocks_must_be_known_in_both_passes(work: pd.DataFrame) -> None:

@@ -35,10 +35,10 @@ def cast(
     layer = here.map(layers or {}).astype("string[python]")
     each = pd.Series(to[1], index=work.index).mask(here.isin(kept or []), "fp32")
     formats = Formats(each, layer, widened=here < 0, stored=to[1], casts_each_use=False)
-    found, notes = add_casts(work, workload, None if folded else formats, here.isin(already or []), *to)
-    assert {note.code for note in notes} <= {"casts"}
-    pd.testing.assert_frame_equal(found.iloc[: len(work)], work)
-    return found.iloc[len(work) :].set_index("op"), "\n".join(note.text for note in notes)
+    actual, notes = add_casts(work, workload, None if folded else formats, here.isin(already or []), *to)
+    assert {notes.code for notes in notes} <= {"casts"}
+    pd.testing.assert_frame_equal(actual.iloc[: len(work)], work)
+    return actual.iloc[len(work) :].set_index("op"), "\n".join(notes.text for notes in notes)
 
 
 def test_weights_of_one_size_and_of_several_on_average() -> None:
@@ -47,7 +47,7 @@ def test_weights_of_one_size_and_of_several_on_average() -> None:
 
 
 def test_casts_of_the_weights_of_a_step() -> None:
-    casts, told = cast(work_of({**FORWARD, "calls": 3}, BACKWARD))
+    casts, notes = cast(work_of({**FORWARD, "calls": 3}, BACKWARD))
     columns = ["phase", "calls", "flop", "bytes", "intensity", "work_source", "from_precision", "to_precision"]
     size = 3 * 64
     assert casts[columns].T.to_dict("list") == {
@@ -58,7 +58,7 @@ def test_casts_of_the_weights_of_a_step() -> None:
     }  # fmt: skip
     common = casts[["op_type", "operator", "op_class", "precision", "time_s"]].drop_duplicates()
     assert common.to_numpy().tolist() == [["cast", "cast", "elementwise", "fp32", 0.0]]
-    assert told.splitlines() == [
+    assert notes.splitlines() == [
         "casts add 2.304 kB of traffic a step: "
         "cast of weights of 64 elements, fp32 to bf16, cast of gradients of 64 elements, bf16 to fp32",
         "casts of weights and gradients cover 192 elements over all their uses, "
@@ -84,21 +84,21 @@ def test_fp16_scales_all_gradients_back_in_one_cast() -> None:
 
 def test_five_casts_are_named_and_more_only_counted() -> None:
     work = work_of(*({**FORWARD, "shapes": f"8x{k};{k}x4"} for k in (2, 3, 4)), BACKWARD)
-    _, told = cast(work)
-    assert told.splitlines()[0].count("cast of") == 5
-    assert told.splitlines()[0].endswith(", …")
-    _, told = cast(work, folded=True)
-    assert told.splitlines()[0].count("cast of") == 3
-    assert told.splitlines()[0].endswith("8 elements, fp32 to bf16")
-    assert told.splitlines()[1] == "casts of activations and gradients are fused into the ops beside them"
+    _, notes = cast(work)
+    assert notes.splitlines()[0].count("cast of") == 5
+    assert notes.splitlines()[0].endswith(", …")
+    _, notes = cast(work, folded=True)
+    assert notes.splitlines()[0].count("cast of") == 3
+    assert notes.splitlines()[0].endswith("8 elements, fp32 to bf16")
+    assert notes.splitlines()[1] == "casts of activations and gradients are fused into the ops beside them"
 
 
 def test_the_workload_file_tells_weights_beyond_those_of_products() -> None:
-    casts, told = cast(work_of(FORWARD, BACKWARD), TOY.model_copy(update={"parameters": 104, "variables": 5}))
+    casts, notes = cast(work_of(FORWARD, BACKWARD), TOY.model_copy(update={"parameters": 104, "variables": 5}))
     others = casts.loc["cast of weights of 10 elements, fp32 to bf16"]
     assert others[["calls", "flop", "work_source"]].tolist() == [4, 40, "workload"]
-    assert "104 elements" in told
-    assert told.endswith("of forward products and of biases' gradients and the number of trained parameters")
+    assert "104 elements" in notes
+    assert notes.endswith("of forward products and of biases' gradients and the number of trained parameters")
 
 
 def test_there_are_no_more_weights_than_the_file_says_where_the_first_cast_is_kept() -> None:
@@ -111,15 +111,17 @@ def test_there_are_no_more_weights_than_the_file_says_where_the_first_cast_is_ke
 
 
 def test_nothing_tells_the_weights_of_a_step_without_products() -> None:
-    casts, told = cast(work_of({**SOFTMAX, "phase": "backward"}))
+    casts, notes = cast(work_of({**SOFTMAX, "phase": "backward"}))
     assert casts.empty
-    assert told == "casts of weights and gradients take no time: neither workload.yaml nor a product gives their number"
+    assert (
+        notes == "casts of weights and gradients take no time: neither workload.yaml nor a product gives their number"
+    )
 
 
 def test_a_step_that_does_not_train_has_its_weights_cast_beforehand() -> None:
-    casts, told = cast(work_of(FORWARD))
+    casts, notes = cast(work_of(FORWARD))
     assert casts.empty
-    assert told == "no op of a backward pass or an update is known, so weights are taken to be cast beforehand"
+    assert notes == "no op of a backward pass or an update is known, so weights are taken to be cast beforehand"
 
 
 def test_operands_are_cast_to_a_format_narrower_than_they_are_stored_in() -> None:
@@ -135,7 +137,7 @@ def test_operands_are_cast_to_a_format_narrower_than_they_are_stored_in() -> Non
 
 def test_casts_of_narrow_formats_move_what_they_read_and_write() -> None:
     rows: list[Row] = [
-        {**CAST, "attributes": told} for told in ("from=bf16;to=fp32", "from=fp32;to=fp8", "from=other;to=fp32")
+        {**CAST, "attributes": formats} for formats in ("from=bf16;to=fp32", "from=fp32;to=fp8", "from=other;to=fp32")
     ]
     read, written = moved_sizes(work_of(*rows, FORWARD))
     assert (read.tolist(), written.tolist()) == ([2, 4, 4, 4], [4, 1, 4, 4])
@@ -154,25 +156,25 @@ def test_elements_without_a_precision_take_the_bytes_that_are_stated() -> None:
 
 
 def test_on_the_way_back_casts_are_gone_and_all_else_stays() -> None:
-    told = ("from=fp32;to=bf16", None, "from=fp64;to=fp32", "from=fp8;to=fp4")
-    work = work_of(*({**CAST, "attributes": text} for text in told), FORWARD, {"op_type": "Relu", "shapes": "8x4"})
-    found, notes = remove_casts(work)
+    formats = ("from=fp32;to=bf16", None, "from=fp64;to=fp32", "from=fp8;to=fp4")
+    work = work_of(*({**CAST, "attributes": text} for text in formats), FORWARD, {"op_type": "Relu", "shapes": "8x4"})
+    actual, notes = remove_casts(work)
     gone = [True, True, False, True, False, False]
     for name in ("calls", "flop", "bytes"):
         expected = work[name].fillna(-1).mask(pd.Series(gone), 0)
-        assert found[name].fillna(-1).tolist() == expected.tolist()
-    assert found["intensity"].isna().tolist() == gone
+        assert actual[name].fillna(-1).tolist() == expected.tolist()
+    assert actual["intensity"].isna().tolist() == gone
     assert [note.text for note in notes] == [
         "3 casts between formats are dropped",
         "updates and all else that the profile has in fp32 stay as they are",
     ]
-    assert {note.code for note in notes} == {"casts"}
+    assert {notes.code for notes in notes} == {"casts"}
 
 
-def test_where_no_cast_is_found_none_is_said_to_be_gone() -> None:
-    found, (note,) = remove_casts(work_of(FORWARD))
-    assert found["bytes"].tolist() == work_of(FORWARD)["bytes"].tolist()
-    assert "dropped" not in note.text
+def test_where_no_cast_is_found_none_is_noted_to_be_gone() -> None:
+    actual, (notes,) = remove_casts(work_of(FORWARD))
+    assert actual["bytes"].tolist() == work_of(FORWARD)["bytes"].tolist()
+    assert "dropped" not in notes.text
 
 
 @pytest.mark.parametrize("already", [[], [0]])

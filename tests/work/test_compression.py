@@ -28,11 +28,11 @@ def test_narrow_gradients_halve_their_messages(narrow: str) -> None:
 
 
 def test_a_cast_before_and_a_cast_behind_each_message() -> None:
-    (found,) = how("gradients=fp16").work(copies=8)
-    assert found["operator"].tolist() == ["cast", "cast"]
-    assert found["bytes"].tolist() == [ELEMENTS * 6.0] * 2
-    assert set(found["calls"]) == {3.0}
-    assert found[["from_precision", "to_precision"]].to_numpy().tolist() == [["fp32", "fp16"], ["fp16", "fp32"]]
+    (actual,) = how("gradients=fp16").work(copies=8)
+    assert actual["operator"].tolist() == ["cast", "cast"]
+    assert actual["bytes"].tolist() == [ELEMENTS * 6.0] * 2
+    assert set(actual["calls"]) == {3.0}
+    assert actual[["from_precision", "to_precision"]].to_numpy().tolist() == [["fp32", "fp16"], ["fp16", "fp32"]]
     assert how("data").work(copies=8) == []
 
 
@@ -43,8 +43,8 @@ def test_weights_that_owners_send_stay_as_they_are() -> None:
 
 
 def test_gradients_that_are_narrow_already_are_not_cast() -> None:
-    found = compression(sent("data"), 2.0, read_split("zero1,gradients=fp16"))
-    assert (found.share, found.format) == (1.0, None)
+    actual = compression(sent("data"), 2.0, read_split("zero1,gradients=fp16"))
+    assert (actual.share, actual.format) == (1.0, None)
 
 
 def test_copies_gather_what_each_has_chosen() -> None:

@@ -180,9 +180,9 @@ def passes(drawn: Drawn) -> tuple[list[dict[str, object]], int]:
 def test_every_pass_of_a_convolution_has_the_same_flop(drawn: list[Drawn]) -> None:
     rows, flop = zip(*map(passes, drawn), strict=True)
     work, warnings = unpacked(count_work(make_ops(*chain.from_iterable(rows)), UNSTATED))
-    for each, (_, found), expected in zip(drawn, work.groupby(work.index // 3), flop, strict=True):
-        assert list(found["flop"]) == [expected] * 3, each
-        assert found["bytes"].nunique() == 1, each
+    for each, (_, actual), expected in zip(drawn, work.groupby(work.index // 3), flop, strict=True):
+        assert list(actual["flop"]) == [expected] * 3, each
+        assert actual["bytes"].nunique() == 1, each
     assert not warnings
 
 

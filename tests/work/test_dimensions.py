@@ -116,7 +116,7 @@ def test_what_may_be_no_product_of_two_matrices_is_only_unread(shapes: str) -> N
     assert notes[0].code == "ambiguous-product"
 
 
-def test_forward_products_that_never_ran_are_told() -> None:
+def test_forward_products_that_never_ran_are_noted() -> None:
     forward: Row = {"op_type": "MatMul", "shapes": "8x16;16x4", "calls": 0}
     _, (note,) = counted(forward, forward, {**forward, "calls": 1}, {**forward, "shapes": "8x16;8x4"})
     assert note == Note(
@@ -155,7 +155,7 @@ def uncounted(*rows: Row) -> list[Note]:
     return list(uncounted_products(counted(*rows)[0]))
 
 
-def test_convolutions_that_nothing_counts_are_told() -> None:
+def test_convolutions_that_nothing_counts_are_noted() -> None:
     bare: Row = {"op_type": "Conv2D"}
     assert uncounted({**bare, "op": "a"}, {**bare, "op": "b"}, {**bare, "time_s": 0.0}, {**bare, "flop": 1.0}) == [
         Note(
@@ -167,7 +167,7 @@ def test_convolutions_that_nothing_counts_are_told() -> None:
     ]
 
 
-def test_products_that_nothing_counts_are_told() -> None:
+def test_products_that_nothing_counts_are_noted() -> None:
     bare: Row = {"op_type": "MatMul"}
     known: list[Row] = [{**bare, "flop": 1.0}, {**bare, "time_s": 0.0}, {**bare, "shapes": "100x50;100x50"}]
     hint = "give m, n, k or shapes, or graph.csv in the folder of the dump, as 'estimator capture' writes it"

@@ -37,8 +37,8 @@ OWN = Workload(name="toy", framework="our own")
     ],
 )
 def test_products_at_auto(workload: Workload, device: str, precision: str | None, op_classes: tuple[str, ...]) -> None:
-    found = product_format("auto", workload, load_device(device))
-    assert (found.precision, found.op_classes) == (precision, op_classes)
+    actual = product_format("auto", workload, load_device(device))
+    assert (actual.precision, actual.op_classes) == (precision, op_classes)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_only_single_precision_is_the_frameworks_to_change(
 
 @pytest.mark.parametrize("asked", [None, "fp32", "fp16"])
 def test_a_format_that_is_asked_for_holds_for_all_products(asked: str | None) -> None:
-    found = product_format(asked, KERAS, load_device("a100"))
-    assert (found.precision, found.op_classes) == (asked, MATRIX)
+    actual = product_format(asked, KERAS, load_device("a100"))
+    assert (actual.precision, actual.op_classes) == (asked, MATRIX)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_a_device_without_a_compute_unit_is_noted() -> None:
 
 
 def test_what_is_built_on_a_framework_does_as_it_does() -> None:
-    found = has_library_normalization(Workload(name="toy", framework="Keras"), make_device())
-    assert found == FRAMEWORKS["tensorflow"].library_normalization
+    actual = has_library_normalization(Workload(name="toy", framework="Keras"), make_device())
+    assert actual == FRAMEWORKS["tensorflow"].library_normalization
 
 
 @pytest.mark.parametrize(

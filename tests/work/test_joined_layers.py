@@ -99,9 +99,9 @@ def test_layers_of_unknown_sizes_stay_with_a_note() -> None:
         "calls": 3.0,
     }
     part = {**OPS[1], "attributes": "part_of_layer=9"}
-    found = join_layers(count_work(make_ops(projected, part), TOY).work, by_library=True)
-    assert [(note.code, note.text[:25]) for note in found.notes] == [("layers-apart", "3 layer(s) stay op by op,")]
-    assert not found.changed
+    actual = join_layers(count_work(make_ops(projected, part), TOY).work, by_library=True)
+    assert [(note.code, note.text[:25]) for note in actual.notes] == [("layers-apart", "3 layer(s) stay op by op,")]
+    assert not actual.changed
     both = join_layers(count_work(make_ops(projected, part, *OPS), TOY).work, by_library=True)
     assert [note.code for note in both.notes] == ["layers-joined", "layers-apart"]
     assert both.notes[0].text.startswith("9 ops of recurrent layers, attention or dropout become 8 of")
@@ -148,9 +148,9 @@ def test_attention_without_gradients_runs_forward_alone() -> None:
 
 def test_attention_of_unknown_operands_stays_op_by_op() -> None:
     work = count_work(make_ops({**ATTENTION[0], "shapes": None}, *ATTENTION[1:]), TOY).work
-    found = join_layers(work, by_library=True)
-    assert not found.changed
-    assert [note.code for note in found.notes] == ["layers-apart"]
+    actual = join_layers(work, by_library=True)
+    assert not actual.changed
+    assert [note.code for note in actual.notes] == ["layers-apart"]
 
 
 DROPOUTS: tuple[dict[str, object], ...] = (
@@ -203,8 +203,8 @@ def test_for_its_tensors_attention_is_one_op_in_the_place_of_its_parts() -> None
 
 
 def test_for_its_tensors_a_stack_of_recurrent_layers_is_one_op() -> None:
-    found = join_in_place(count_work(make_ops(*OPS), TOY).work, by_library=True).work
-    assert found[["op_type", "operator"]].to_numpy().tolist() == [["aten::gru", "recurrent"], ["aten::add", "add"]]
+    actual = join_in_place(count_work(make_ops(*OPS), TOY).work, by_library=True).work
+    assert actual[["op_type", "operator"]].to_numpy().tolist() == [["aten::gru", "recurrent"], ["aten::add", "add"]]
     assert not join_in_place(count_work(make_ops(OPS[3]), TOY).work, by_library=True).changed
 
 

@@ -93,10 +93,10 @@ def test_blocks_that_run_again_hold_their_tensors_one_at_a_time() -> None:
     phases, places = ["forward", "forward", "backward"], ["0@1;2@1;4@2;6@2", "1@1;3@1;5@2;7@2", None]
     table = pd.DataFrame([PRODUCT, ("aten::relu", "8x16"), PRODUCT], columns=["op_type", "shapes"])
     table = table.assign(op="op", time_s=1e-3, phase=phases, places=places)
-    found = kept_tensors(count_work(table, WORKLOAD).work, WORKLOAD)
+    actual = kept_tensors(count_work(table, WORKLOAD).work, WORKLOAD)
     inside, outside = 2 * 4 * SIZE, 2 * 4 * SIZE  # results of relu; the data, and what the first block hands on
-    assert found.activations[0] == inside + outside
-    assert found.run_again == 2
+    assert actual.activations[0] == inside + outside
+    assert actual.run_again == 2
 
 
 @pytest.mark.parametrize(("shapes", "tensors"), [(None, 4), ("8x16", 1)])
@@ -125,8 +125,8 @@ def test_a_turn_of_a_loop_around_both_passes_frees_what_it_keeps(
 def test_products_whose_weights_are_not_trained_keep_nothing() -> None:
     table = pd.DataFrame([("aten::addmm", "8x16;16x16"), ("aten::relu", "8x16")], columns=["op_type", "shapes"])
     table = table.assign(op="op", time_s=1e-3, phase="forward", places=["0;2f", "1"])
-    found = kept_tensors(count_work(table, WORKLOAD.model_copy(update={"mode": "training"})).work, WORKLOAD)
-    assert found.activations.max() == 2 * 4 * SIZE  # the first one's input, and relu's result
+    actual = kept_tensors(count_work(table, WORKLOAD.model_copy(update={"mode": "training"})).work, WORKLOAD)
+    assert actual.activations.max() == 2 * 4 * SIZE  # the first one's input, and relu's result
 
 
 def test_the_casts_of_numbers_do_not_make_others_tensors() -> None:

@@ -67,7 +67,7 @@ def test_ops_of_one_layer_that_differ_stay_unknown() -> None:
     assert work["flop"].isna().all()
 
 
-def test_channels_first_are_told_by_the_channels() -> None:
+def test_channels_first_are_recognised_by_the_channels() -> None:
     shapes = ("8x3x32x32;3x3x3x16", "8x3x32x32;4;8x16x16x16", "4;3x3x3x16;8x16x16x16")
     work, _ = counted(*rows(shapes=shapes))
     assert work["flop"].tolist() == [FLOP] * 3

@@ -132,9 +132,9 @@ def test_an_unknown_layout_is_refused() -> None:
 
 
 def test_rows_of_transposes_are_named_after_their_op() -> None:
-    found = added_transposes({**CONVOLUTION, "op": "net/conv"})[0].iloc[0]
-    assert found[["op", "op_type", "operator"]].tolist() == ["net/conv (transposes)", "transpose", "transpose"]
-    assert found[["precision", "work_source", "intensity"]].tolist() == ["fp32", "shapes", 0]
+    actual = added_transposes({**CONVOLUTION, "op": "net/conv"})[0].iloc[0]
+    assert actual[["op", "op_type", "operator"]].tolist() == ["net/conv (transposes)", "transpose", "transpose"]
+    assert actual[["precision", "work_source", "intensity"]].tolist() == ["fp32", "shapes", 0]
 
 
 FIRST = "strides=1x1;pads=1x1;groups=1;layout=NCHW;kernel_layout=OIHW;pass=forward"
@@ -153,11 +153,11 @@ BACKWARD = {"op_type": "aten::convolution_backward", "shapes": "8x6x20x30;8x4x20
 )
 def test_matrix_units_transpose_image_weights_and_output(row: dict[str, object], precision: str) -> None:
     converted = {**row, "precision": precision, "calls": 3.0}
-    (found,) = added_transposes(converted, layout="channels-last")[0].to_dict("records")
+    (actual,) = added_transposes(converted, layout="channels-last")[0].to_dict("records")
     itemsize = 4 if precision == "tf32" else 2
-    assert found["bytes"] == 3 * 2 * itemsize * (SIZE + MADE + 3 * 3 * 4 * 6)
-    assert (found["calls"], found["op_class"], found["attributes"]) == (9, "movement", INSIDE)
-    assert found["precision"] == ("fp32" if precision == "tf32" else precision)
+    assert actual["bytes"] == 3 * 2 * itemsize * (SIZE + MADE + 3 * 3 * 4 * 6)
+    assert (actual["calls"], actual["op_class"], actual["attributes"]) == (9, "movement", INSIDE)
+    assert actual["precision"] == ("fp32" if precision == "tf32" else precision)
 
 
 POINT = {**OF_TORCH, "shapes": "8x4x20x30;6x4x1x1;6", "attributes": FIRST.replace("pads=1x1", "pads=0x0")}

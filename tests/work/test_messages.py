@@ -90,9 +90,9 @@ def test_other_ops_are_for_nothing_of_that() -> None:
 
 def test_where_nothing_tells_who_sends_all_ranks_of_the_run_do() -> None:
     work = counted(sent("all_reduce", 100.0, attributes=None), {"op_type": "Relu", "shapes": "3"})
-    found = among_all(work, 16)
-    assert found.work["ranks"].iloc[0] == 16
-    assert [note.code for note in found.notes] == ["ranks-assumed"]
+    actual = among_all(work, 16)
+    assert actual.work["ranks"].iloc[0] == 16
+    assert [note.code for note in actual.notes] == ["ranks-assumed"]
     assert among_all(work, None).work["ranks"].isna().all()
     assert not among_all(counted(sent("all_reduce", 100.0)), 16).notes
 
@@ -100,22 +100,22 @@ def test_where_nothing_tells_who_sends_all_ranks_of_the_run_do() -> None:
 def test_a_kernel_that_sends_has_another_rank_whatever_the_run_states() -> None:
     kernel = sent("all_reduce", 100.0, attributes=None)
     work = counted(kernel, kernel | {"placement": "cpu"})
-    found = among_all(work, 1).work["ranks"]
-    assert found.isna().tolist() == [True, False]
+    actual = among_all(work, 1).work["ranks"]
+    assert actual.isna().tolist() == [True, False]
 
 
 def test_ranks_of_a_run_are_copies_times_the_ranks_of_one() -> None:
     tensor = [sent("all_reduce", 64.0, phase, attributes="ranks=4;group=1") for phase in ("forward", "backward")]
     work = counted(*tensor, sent("all_reduce", 999.0, attributes="ranks=2;group=2"))
-    found = recorded_ranks(work, profile(work, world_size=8))
-    assert found == RecordedRanks(world=8, copies=2, parts=4)
-    assert found.of_copy == 4
+    actual = recorded_ranks(work, profile(work, world_size=8))
+    assert actual == RecordedRanks(world=8, copies=2, parts=4)
+    assert actual.of_copy == 4
 
 
 def test_ranks_that_only_sum_results_are_of_one_copy() -> None:
     work = counted(sent("all_to_all", 64.0, "forward"))
-    found = recorded_ranks(work, profile(work, world_size=16))
-    assert (found.world, found.copies, found.parts, found.of_copy) == (16, 2, 8, 8)
+    actual = recorded_ranks(work, profile(work, world_size=16))
+    assert (actual.world, actual.copies, actual.parts, actual.of_copy) == (16, 2, 8, 8)
 
 
 def test_a_run_of_one_rank_has_no_recorded_ranks() -> None:

@@ -27,9 +27,9 @@ def on_target(profile: Profile, **asked: object) -> WorkOnTarget:
 
 
 def test_a_plan_that_asks_for_nothing_changes_nothing(p1b3: Profile) -> None:
-    found = on_target(p1b3)
-    assert (found.changed, found.other_batch, found.precision) == (False, False, "fp32")
-    assert_frame_equal(found.work, found.profiled)
+    actual = on_target(p1b3)
+    assert (actual.changed, actual.other_batch, actual.precision) == (False, False, "fp32")
+    assert_frame_equal(actual.work, actual.profiled)
 
 
 @pytest.mark.parametrize(
@@ -39,15 +39,15 @@ def test_a_plan_that_asks_for_nothing_changes_nothing(p1b3: Profile) -> None:
         ({"precision": "bf16"}, "bf16", False, "precision-converted"),
     ],
 )
-def test_what_a_plan_asks_for_is_said(
+def test_what_a_plan_asks_for_is_noted(
     p1b3: Profile, asked: dict[str, object], precision: str, other_batch: bool, code: str
 ) -> None:
-    found = on_target(p1b3, **asked)
-    assert (found.changed, found.other_batch, found.precision) == (True, other_batch, precision)
-    assert code in {note.code for note in found.notes}
+    actual = on_target(p1b3, **asked)
+    assert (actual.changed, actual.other_batch, actual.precision) == (True, other_batch, precision)
+    assert code in {note.code for note in actual.notes}
 
 
-def test_the_savings_of_a_compiler_are_told(p1b3: Profile) -> None:
+def test_the_savings_of_a_compiler_are_noted(p1b3: Profile) -> None:
     assert on_target(p1b3).saved.kind == "none"
     assert on_target(p1b3, fusion="elementwise").saved.kind == "elementwise"
 
@@ -82,9 +82,9 @@ def test_a_gpu_that_ran_convolutions_on_matrix_units_has_their_transposes(
     row = {"op_type": "aten::conv2d", "shapes": "8x4x20x30;6x4x3x3;6", "attributes": attributes, "precision": profiled}
     profile = Profile(OPS.conform(make_ops(row), "toy"), Workload(name="toy", framework="PyTorch 2.3"), None, "toy")
     plan, target = RunPlan("toy", precision="bf16", layout=layout), load_device("h100")
-    found = work_on_target(profile, plan, target, from_processor=from_processor)
-    assert any(name.endswith(TRANSPOSES) for name in found.work["op"]) is transposes
-    needless = [note for note in found.notes if note.text.startswith("no convolution is transposed")]
+    actual = work_on_target(profile, plan, target, from_processor=from_processor)
+    assert any(name.endswith(TRANSPOSES) for name in actual.work["op"]) is transposes
+    needless = [note for note in actual.notes if note.text.startswith("no convolution is transposed")]
     assert bool(needless) is (layout == "channels-last" and not transposes)
 
 
@@ -96,11 +96,11 @@ def test_recurrent_layers_of_a_processor_are_one_op_on_a_gpu(device: str, from_p
     ops = OPS.conform(make_ops(*LAYERS), "toy")
     profile = Profile(ops, Workload(name="toy", framework="PyTorch 2.3", batch_size=2), None, "toy")
     plan = RunPlan("toy", precision="fp16" if joined else None, batch=16)
-    found = work_on_target(profile, plan, load_device(device), from_processor=from_processor)
-    added = found.work[found.work["op_class"] == "recurrent"]
+    actual = work_on_target(profile, plan, load_device(device), from_processor=from_processor)
+    added = actual.work[actual.work["op_class"] == "recurrent"]
     assert added["sequences"].tolist() == [16] * 4 * joined
     assert set(added["precision"]) == ({"fp16"} if joined else set())
-    assert (found.work["calls"].iloc[1] == 0) == joined
+    assert (actual.work["calls"].iloc[1] == 0) == joined
 
 
 @pytest.mark.parametrize(
@@ -124,10 +124,10 @@ def test_products_in_tf32_run_in_fp32_where_a_device_has_none(device: str, preci
     """Only those: what runs in bf16 keeps it."""
     rows = [{"op_type": "aten::mm", "shapes": "4x8;8x8", "precision": name} for name in ("tf32", "bf16")]
     profile = Profile(OPS.conform(make_ops(*rows), "toy"), Workload(name="toy", framework="PyTorch"), None, "toy")
-    found = work_on_target(profile, RunPlan("toy"), load_device(device), from_processor=False)
-    assert found.work["precision"].tolist() == [precision, "bf16"]
-    assert found.changed is (precision == "fp32")
-    assert any(note.code == "tf32-replaced" for note in found.notes) is found.changed
+    actual = work_on_target(profile, RunPlan("toy"), load_device(device), from_processor=False)
+    assert actual.work["precision"].tolist() == [precision, "bf16"]
+    assert actual.changed is (precision == "fp32")
+    assert any(note.code == "tf32-replaced" for note in actual.notes) is actual.changed
 
 
 @pytest.mark.parametrize(("asked", "precision"), [("fp16", "fp16"), ("tf32", "tf32")])
@@ -135,9 +135,9 @@ def test_products_in_tf32_keep_a_format_that_is_asked_for(asked: str, precision:
     """That of TF32 is then refused, as the device has none."""
     ops = OPS.conform(make_ops({"op_type": "aten::mm", "shapes": "4x8;8x8", "precision": "tf32"}), "toy")
     profile = Profile(ops, Workload(name="toy", framework="PyTorch"), None, "toy")
-    found = work_on_target(profile, RunPlan("toy", precision=asked), load_device("v100"), from_processor=False)
-    assert found.work["precision"].iloc[0] == precision
-    assert not any(note.code == "tf32-replaced" for note in found.notes)
+    actual = work_on_target(profile, RunPlan("toy", precision=asked), load_device("v100"), from_processor=False)
+    assert actual.work["precision"].iloc[0] == precision
+    assert not any(note.code == "tf32-replaced" for note in actual.notes)
 
 
 def test_products_of_an_update_do_not_give_the_precision() -> None:

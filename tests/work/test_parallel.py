@@ -48,31 +48,31 @@ def test_gradients_travel_as_training_keeps_the_weights(precision: str, itemsize
 @pytest.mark.parametrize("name", ["resnet50", "vgg16", "nt3", "uno", "p3b3", "p1b3/amd-epyc.xplane", "p1b3"])
 def test_messages_hold_the_gradients_of_all_parameters(name: str) -> None:
     profile = read_profile(name)
-    found = sent(profile).messages
-    assert found["bytes"].sum() == pytest.approx(4.0 * float(profile.workload.parameters or 0))
-    assert found["ready"].is_monotonic_increasing
-    assert (found["needed"] > found["ready"].max()).all()
+    actual = sent(profile).messages
+    assert actual["bytes"].sum() == pytest.approx(4.0 * float(profile.workload.parameters or 0))
+    assert actual["ready"].is_monotonic_increasing
+    assert (actual["needed"] > actual["ready"].max()).all()
 
 
 def test_the_last_layer_is_sent_first() -> None:
     work = layers(512, 4096, 4096, 1000)
-    found = exchange(work, Workload(name="t"), read_split("data")).messages
-    assert found["bytes"].tolist() == [4.0 * 4096 * 1000, 4.0 * 4096 * 4096, 4.0 * 512 * 4096]
-    assert found["operator"].unique().tolist() == ["all_reduce"]
-    assert found["needed"].tolist() == [9, 9, 9]  # the first update
+    actual = exchange(work, Workload(name="t"), read_split("data")).messages
+    assert actual["bytes"].tolist() == [4.0 * 4096 * 1000, 4.0 * 4096 * 4096, 4.0 * 512 * 4096]
+    assert actual["operator"].unique().tolist() == ["all_reduce"]
+    assert actual["needed"].tolist() == [9, 9, 9]  # the first update
 
 
 def test_small_gradients_share_a_message() -> None:
-    found = exchange(layers(*[1024] * 21), Workload(name="t"), read_split("data")).messages
-    assert found["bytes"].iloc[0] == 4 * 2**20  # the first gradient, larger than the first bucket
-    assert len(found) == pytest.approx(20 * 4 * 2**20 / BUCKET_BYTES, abs=2)
-    assert FIRST_BUCKET_BYTES < found["bytes"].max() < BUCKET_BYTES + 4 * 2**20
+    actual = exchange(layers(*[1024] * 21), Workload(name="t"), read_split("data")).messages
+    assert actual["bytes"].iloc[0] == 4 * 2**20  # the first gradient, larger than the first bucket
+    assert len(actual) == pytest.approx(20 * 4 * 2**20 / BUCKET_BYTES, abs=2)
+    assert FIRST_BUCKET_BYTES < actual["bytes"].max() < BUCKET_BYTES + 4 * 2**20
 
 
 def test_a_huge_model_is_sent_in_a_bounded_number_of_messages() -> None:
-    found = exchange(layers(*[256] * 9), Workload(name="t", parameters=10**12), read_split("data")).messages
-    assert len(found) <= MOST_BUCKETS + 1
-    assert found["bytes"].sum() == 4e12
+    actual = exchange(layers(*[256] * 9), Workload(name="t", parameters=10**12), read_split("data")).messages
+    assert len(actual) <= MOST_BUCKETS + 1
+    assert actual["bytes"].sum() == 4e12
 
 
 def test_copies_that_have_the_same_share_of_the_states_add_up_its_gradients() -> None:
@@ -96,14 +96,14 @@ def test_gradients_travel_no_wider_than_parameters_are_kept() -> None:
 
 def test_without_known_gradients_they_are_spread_over_the_backward_pass() -> None:
     work = count_work(make_ops(*({"op_type": "Mystery", "time_s": 1.0} for _ in range(30))), Workload(name="t")).work
-    found = exchange(work, Workload(name="t", parameters=10**9), read_split("data"))
-    assert found.messages["bytes"].sum() == pytest.approx(4e9)
-    assert found.messages["ready"].min() >= 9  # the forward pass makes none
-    assert found.messages["ready"].max() == 29
-    assert [note.code for note in found.notes] == ["gradients-unknown"]
-    assert found.assumed_places is not None
-    assert found.messages["bucket"].tolist() == list(range(len(found.assumed_places)))
-    assert found.assumed_places[-1] == pytest.approx(1.0)
+    actual = exchange(work, Workload(name="t", parameters=10**9), read_split("data"))
+    assert actual.messages["bytes"].sum() == pytest.approx(4e9)
+    assert actual.messages["ready"].min() >= 9  # the forward pass makes none
+    assert actual.messages["ready"].max() == 29
+    assert [note.code for note in actual.notes] == ["gradients-unknown"]
+    assert actual.assumed_places is not None
+    assert actual.messages["bucket"].tolist() == list(range(len(actual.assumed_places)))
+    assert actual.assumed_places[-1] == pytest.approx(1.0)
 
 
 def test_without_parameters_nothing_can_be_sent() -> None:
@@ -118,12 +118,12 @@ def test_where_ops_tell_when_gradients_are_made_nothing_is_assumed() -> None:
 
 def test_owners_reduce_and_gather() -> None:
     work = layers(512, 8192, 8192, 8192)
-    found = exchange(work, Workload(name="t"), read_split("zero1")).messages
-    assert found["bucket"].isna().tolist() == [False] * 3 + [True]  # all weights are gathered at once
-    assert found["operator"].tolist() == ["reduce_scatter"] * 3 + ["all_gather"]
-    assert found["bytes"].iloc[-1] == found["bytes"].iloc[:-1].sum()
-    assert found["ready"].iloc[-1] == len(work) - 1  # the last update
-    assert found["needed"].isna().tolist() == [False] * 3 + [True]
+    actual = exchange(work, Workload(name="t"), read_split("zero1")).messages
+    assert actual["bucket"].isna().tolist() == [False] * 3 + [True]  # all weights are gathered at once
+    assert actual["operator"].tolist() == ["reduce_scatter"] * 3 + ["all_gather"]
+    assert actual["bytes"].iloc[-1] == actual["bytes"].iloc[:-1].sum()
+    assert actual["ready"].iloc[-1] == len(work) - 1  # the last update
+    assert actual["needed"].isna().tolist() == [False] * 3 + [True]
 
 
 @pytest.mark.parametrize(
@@ -133,29 +133,29 @@ def test_owners_reduce_and_gather() -> None:
 def test_owners_of_many_copies_get_larger_messages(split: str, copies: int, sent: int) -> None:
     """Layers of 4, 67 and 67 million weights: each message has 40 million, and one million for each device."""
     work = layers(512, 8192, 8192, 8192)
-    found = exchange(work, Workload(name="t"), read_split(split), copies).messages
-    assert (found["operator"] != "all_gather").sum() == sent
+    actual = exchange(work, Workload(name="t"), read_split(split), copies).messages
+    assert (actual["operator"] != "all_gather").sum() == sent
 
 
 def test_sharded_weights_are_gathered_for_each_pass() -> None:
     """Twice for the forward and the backward pass, but the last ones, which the backward pass still has."""
     work = layers(512, 4096, 4096, 4096, 1000)
-    found = exchange(work, Workload(name="t"), read_split("fsdp")).messages
-    by_operator = found.groupby("operator")["bytes"].sum()
+    actual = exchange(work, Workload(name="t"), read_split("fsdp")).messages
+    by_operator = actual.groupby("operator")["bytes"].sum()
     whole = 4.0 * (512 * 4096 + 2 * 4096 * 4096 + 4096 * 1000)
     assert by_operator["reduce_scatter"] == whole
     assert by_operator["all_gather"] == 2 * whole - 4.0 * 4096 * 1000
-    forward = found[(found["operator"] == "all_gather") & found["needed"].lt(4).fillna(True)]
+    forward = actual[(actual["operator"] == "all_gather") & actual["needed"].lt(4).fillna(True)]
     assert forward["needed"].tolist() == [0, 1, 2, 3]
     assert forward["ready"].isna().tolist() == [True, True, False, False]  # one bucket ahead
-    assert (found["needed"].dropna() > found["ready"].fillna(-1)[found["needed"].notna()]).all()
+    assert (actual["needed"].dropna() > actual["ready"].fillna(-1)[actual["needed"].notna()]).all()
 
 
 def test_frozen_weights_are_gathered_of_ops_without_shapes_too() -> None:
     work = count_work(make_ops(*({"op_type": "Mystery", "time_s": 1.0} for _ in range(30))), Workload(name="t")).work
     workload = Workload(name="t", parameters=10**6, frozen_parameters=10**9)
-    found = exchange(work, workload, read_split("zero3")).messages
-    by_operator = found.groupby("operator")["bytes"].sum()
+    actual = exchange(work, workload, read_split("zero3")).messages
+    by_operator = actual.groupby("operator")["bytes"].sum()
     assert by_operator["reduce_scatter"] == pytest.approx(4e6)
     assert 4.004e9 < by_operator["all_gather"] <= 2 * 4.004e9
 
@@ -176,9 +176,9 @@ def test_a_dump_without_order_has_its_gradients_after_its_forward_pass() -> None
     """The lecture's table sorts ops by name: gradients stand before the products that they belong to."""
     profile = read_profile("p1b3")
     work = count_work(profile.ops, profile.workload, profile.where).work
-    found = exchange(work, profile.workload, read_split("data")).messages
-    assert set(work["phase"].iloc[found["ready"].to_numpy(dtype=int)]) == {"backward"}
-    assert np.isfinite(found["bytes"]).all()
+    actual = exchange(work, profile.workload, read_split("data")).messages
+    assert set(work["phase"].iloc[actual["ready"].to_numpy(dtype=int)]) == {"backward"}
+    assert np.isfinite(actual["bytes"]).all()
 
 
 MIXTURE = """
@@ -227,9 +227,9 @@ def test_keys_and_values_go_around_and_back_with_their_gradients(tmp_path: Path)
 def test_sharded_weights_travel_by_the_blocks_of_a_model(tmp_path: Path) -> None:
     """Zhao et al., PyTorch FSDP, VLDB 2023, section 3; what is all-reduced keeps its buckets."""
     work, workload = of_layers(tmp_path, MIXTURE)
-    found = exchange(work, workload, read_split("zero3")).messages
-    assert found["operator"].value_counts().to_dict() == {"all_gather": 2 * 6 - 1, "reduce_scatter": 6}
-    gathered = found[found["operator"] == "all_gather"]
+    actual = exchange(work, workload, read_split("zero3")).messages
+    assert actual["operator"].value_counts().to_dict() == {"all_gather": 2 * 6 - 1, "reduce_scatter": 6}
+    gathered = actual[actual["operator"] == "all_gather"]
     assert len(set(gathered["bytes"])) == 3  # a block, the head, and the embedding with all norms
     forward, backward = gathered.iloc[:6], gathered.iloc[6:]
     assert set(work["phase"].iloc[forward["needed"].to_numpy(dtype=int)]) == {"forward"}

@@ -32,7 +32,7 @@ def of_products(*weights: str) -> pd.DataFrame:
         (("dense_9", "dense_9"), [False, False]),
     ],
 )
-def test_a_variable_is_told_by_the_ops_that_read_it(weights: tuple[str, ...], again: list[bool]) -> None:
+def test_a_variable_is_recognised_by_the_ops_that_read_it(weights: tuple[str, ...], again: list[bool]) -> None:
     work = of_products(*weights)
     products = work["op_class"] == "gemm"
     assert used_before(work, products)[products].tolist() == again

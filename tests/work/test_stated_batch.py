@@ -27,7 +27,7 @@ def counted(batch: int | None, *rows: Row) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("batch", "rows", "found"),
+    ("batch", "rows", "expected"),
     [
         (8, [IMAGES], "batch_size is 8, but convolutions and pools take 4 images"),  # though channels are a multiple
         (3, [IMAGES], "batch_size is 3, but convolutions and pools take 4 images"),
@@ -43,9 +43,9 @@ def counted(batch: int | None, *rows: Row) -> pd.DataFrame:
         (7, [{"op_type": "MatMul"}], ""),
     ],
 )
-def test_a_batch_that_no_size_holds(batch: int | None, rows: list[Row], found: str) -> None:
+def test_a_batch_that_no_size_holds(batch: int | None, rows: list[Row], expected: str) -> None:
     notes = contradicted_batch(counted(batch, *rows), Workload(name="toy", batch_size=batch))
-    assert [note.text.partition(":")[0] for note in notes] == [found] * bool(found)
+    assert [note.text.partition(":")[0] for note in notes] == [expected] * bool(expected)
 
 
 def test_the_count_of_ops_notes_it() -> None:

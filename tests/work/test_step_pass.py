@@ -91,5 +91,5 @@ def test_copies_of_a_model_spread_nothing_in_inference() -> None:
         {**sent, "op_type": "nccl:all_to_all", "phase": "forward", "reported_bytes": 8.0},
         {**sent, "op_type": "nccl:all_reduce", "phase": "backward", "reported_bytes": 16.0},
     )
-    found, _ = select_pass(Profile(OPS.conform(ops, "toy"), Workload(name="toy"), None, "toy"), "inference")
-    assert found.ops["op_type"].tolist() == ["MatMul", "nccl:all_to_all"]
+    actual, _ = select_pass(Profile(OPS.conform(ops, "toy"), Workload(name="toy"), None, "toy"), "inference")
+    assert actual.ops["op_type"].tolist() == ["MatMul", "nccl:all_to_all"]

@@ -25,7 +25,7 @@ def test_an_op_type_with_the_dimensions_of_a_product_that_is_no_ops_name() -> No
 
 
 @pytest.mark.parametrize(
-    ("rows", "found"),
+    ("rows", "expected"),
     [
         ([PRODUCT | {"time_s": 0.2}], None),
         ([PRODUCT | {"time_s": 0.2}, {"op_type": "Relu", "time_s": 1200.0}], "the ops take 1200 s a step"),
@@ -34,8 +34,8 @@ def test_an_op_type_with_the_dimensions_of_a_product_that_is_no_ops_name() -> No
         ([PRODUCT | {"time_s": 1e-7}], None),
     ],
 )
-def test_times_that_are_likely_in_another_unit(rows: list[dict[str, object]], found: str | None) -> None:
-    assert warnings_of(*rows) == ([f"{found}: {WORDS}"] if found else [])
+def test_times_that_are_likely_in_another_unit(rows: list[dict[str, object]], expected: str | None) -> None:
+    assert warnings_of(*rows) == ([f"{expected}: {WORDS}"] if expected else [])
 
 
 def test_products_that_no_device_is_fast_enough_for() -> None:

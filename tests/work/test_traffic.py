@@ -166,11 +166,11 @@ def test_copies_move_the_bytes_that_the_profiler_reports() -> None:
 def test_arithmetic(op_type: str, operands: str, results: str, attributes: dict[str, str], flop: int) -> None:
     op_class = class_of(operator_of("", op_type))
     op = Op(op_type, "", read_shapes(operands, None), read_shapes(results, None), attributes, op_class)
-    found = read_traffic(op)
-    assert found is not None
-    assert found.flop == flop
+    actual = read_traffic(op)
+    assert actual is not None
+    assert actual.flop == flop
 
 
 def test_segments_of_unknown_number_are_taken_to_be_as_many_as_rows() -> None:
-    found = read_traffic(Op("SparseSegmentSum", "", read_shapes("1000x16;160;160", None), (), {}, "embedding"))
-    assert found == Traffic(160 * 16, 160 * 16, 160 * 16)
+    actual = read_traffic(Op("SparseSegmentSum", "", read_shapes("1000x16;160;160", None), (), {}, "embedding"))
+    assert actual == Traffic(160 * 16, 160 * 16, 160 * 16)

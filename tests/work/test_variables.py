@@ -23,9 +23,9 @@ def workload(**facts: object) -> Workload:
 def test_the_updates_of_a_capture_tell_the_states(name: str, slots: float) -> None:
     """ResNet-50's workload file says 'sgd', its capture has momentum."""
     profile = read_profile(name)
-    found = step_variables(count_work(profile.ops, profile.workload).work, profile.workload, "fp32")
-    assert (found.slots, found.notes) == (slots, ())
-    assert found.optimizer == slots * found.parameters
+    actual = step_variables(count_work(profile.ops, profile.workload).work, profile.workload, "fp32")
+    assert (actual.slots, actual.notes) == (slots, ())
+    assert actual.optimizer == slots * actual.parameters
 
 
 def test_the_name_tells_where_no_update_does() -> None:
@@ -73,18 +73,22 @@ def test_the_kernels_of_an_update_show_the_format_of_the_parameters(kernel: str,
 def test_a_model_in_bf16_has_no_wider_copy_but_for_wider_products(
     precision: str, parameters: float, gradients: float, narrow: bool
 ) -> None:
-    found = step_variables(EMPTY, workload(parameter_precision="bf16", optimizer_slots=2), precision)
-    assert (found.parameters, found.gradients, found.optimizer) == (parameters, gradients, 2 * gradients)
-    assert ("parameters-narrow" in [note.code for note in found.notes]) is narrow
+    actual = step_variables(EMPTY, workload(parameter_precision="bf16", optimizer_slots=2), precision)
+    assert (actual.parameters, actual.gradients, actual.optimizer) == (parameters, gradients, 2 * gradients)
+    assert ("parameters-narrow" in [note.code for note in actual.notes]) is narrow
 
 
 @pytest.mark.parametrize(("precision", "itemsize"), [("fp32", 4), ("bf16", 2)])
 def test_weights_that_are_not_trained_have_no_states_and_no_second_copy(precision: str, itemsize: int) -> None:
     adapted = workload(frozen_parameters=50_000)
-    found, alone = (step_variables(EMPTY, each, precision) for each in (adapted, workload()))
-    assert found.frozen == 50_000 * itemsize
-    assert (found.parameters, found.optimizer, found.gradients) == (alone.parameters, alone.optimizer, alone.gradients)
-    assert [note.code for note in found.notes][:1] == ["weights-not-trained"]
+    actual, alone = (step_variables(EMPTY, each, precision) for each in (adapted, workload()))
+    assert actual.frozen == 50_000 * itemsize
+    assert (actual.parameters, actual.optimizer, actual.gradients) == (
+        alone.parameters,
+        alone.optimizer,
+        alone.gradients,
+    )
+    assert [note.code for note in actual.notes][:1] == ["weights-not-trained"]
     assert not step_variables(EMPTY, adapted.model_copy(update={"mode": "inference"}), precision).notes
 
 

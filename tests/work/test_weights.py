@@ -81,7 +81,7 @@ def test_products_in_a_batch_are_of_activations_alone() -> None:
     assert takes_weights(work_of(many, {**many, "shapes": "1x8x16;1x16x4"}, FORWARD)).tolist() == [False, True, True]
 
 
-def test_weights_are_told_by_forward_products_variables_and_updates() -> None:
+def test_weights_are_recognised_by_forward_products_variables_and_updates() -> None:
     assert weight_forms(work_of(FORWARD, BACKWARD)) == {(4, 16)}
     assert weight_forms(work_of(UPDATE)) == {(4, 16), ()}
     assert weight_forms(work_of({"op_type": "ReadVariableOp", "output_shapes": "3x2"})) == {(2, 3)}

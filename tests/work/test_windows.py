@@ -101,8 +101,8 @@ def test_an_axis_of_neither_image_nor_output_is_unknown() -> None:
 @given(st.integers(1, 200), st.integers(1, 9), st.integers(1, 4), st.integers(0, 4))
 def test_image_and_output_tell_each_other(output: int, window: int, stride: int, pad: int) -> None:
     """The smallest image of an output has that output."""
-    found = spatial_sizes(op(pads=str(pad)), ["H"], {}, {"H": output}, (window,), (stride,))
-    assert found is not None
-    (image,), *_ = found
+    actual = spatial_sizes(op(pads=str(pad)), ["H"], {}, {"H": output}, (window,), (stride,))
+    assert actual is not None
+    (image,), *_ = actual
     again = spatial_sizes(op(pads=str(pad)), ["H"], {"H": image}, {}, (window,), (stride,))
     assert again == ((image,), (output,), (pad,))

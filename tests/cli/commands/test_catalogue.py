@@ -109,7 +109,7 @@ def test_names_and_conditions_do_not_mix() -> None:
     assert "give them without names" in run("devices", "v100", "--where", "bf16", code=2).stderr
 
 
-def test_nothing_is_said_of_numbers_where_none_are_shown() -> None:
+def test_nothing_is_noted_of_numbers_where_none_are_shown() -> None:
     assert "numbers" not in run("devices", "--columns", "name").stdout
     assert "numbers shown are unverified" in run("devices", "--columns", "name,year,fp16").stdout
 

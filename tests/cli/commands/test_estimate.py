@@ -101,8 +101,8 @@ def test_a_scenario_that_there_is_not_is_refused_in_one_way(option: str, words: 
 
 @pytest.mark.slow
 def test_what_a_scenario_leaves_out_takes_no_time_in_the_table() -> None:
-    found = read("estimate", "p3b2", "--to", "h100", "--host", "none")
-    (op,) = [op for op in found["ops"] if op["op_class"] == "host" and op["method"] != "proportional"]
+    actual = read("estimate", "p3b2", "--to", "h100", "--host", "none")
+    (op,) = [op for op in actual["ops"] if op["op_class"] == "host" and op["method"] != "proportional"]
     assert (op["time_s"] > 0, op["target_time_s"], op["method"]) == (True, 0.0, "none")
 
 

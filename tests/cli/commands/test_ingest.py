@@ -52,7 +52,7 @@ def test_layers_are_listed_by_their_flop() -> None:
     assert "nan" not in printed
 
 
-def test_the_device_that_a_dump_records_is_told(tmp_path: Path) -> None:
+def test_the_device_that_a_dump_records_is_noted(tmp_path: Path) -> None:
     kernels = [kernel("work", 0, 5, 0)]
     for recorded, name in (("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"), ("Mystery", None)):
         trace = {"traceEvents": kernels, "schemaVersion": 1, "deviceProperties": [{"id": 0, "name": recorded}]}

@@ -7,11 +7,11 @@ from estimator.collect.bench.device import filled_part, rate_of_reading, reached
 from estimator.collect.bench.numpy_library import Numpy
 
 
-@pytest.mark.parametrize(("part", "found"), [(60, 120), (70, 120), (480, 480), (250, 480), (1, 480)])
-def test_filled_part_of_a_cache(part: float, found: float) -> None:
+@pytest.mark.parametrize(("part", "expected"), [(60, 120), (70, 120), (480, 480), (250, 480), (1, 480)])
+def test_filled_part_of_a_cache(part: float, expected: float) -> None:
     """Twice the largest array that is reread faster; the whole cache where there is none."""
     mib = 2.0**20
-    assert filled_part(480 * mib, lambda size: 30e9 if size <= part * mib else 15e9) == found * mib
+    assert filled_part(480 * mib, lambda size: 30e9 if size <= part * mib else 15e9) == expected * mib
     assert filled_part(480 * mib, lambda size: 15e9) == 480 * mib
 
 

@@ -16,11 +16,11 @@ from tests.collect.bench.runs import POOL, job
 
 
 def test_the_work_of_a_product() -> None:
-    found = job(op_class="gemm", batch=2, m=3, n=5, k=7, precision="fp16")
-    assert (found.work, found.size) == (2 * 2 * 3 * 5 * 7, 2 * 2 * (21 + 35 + 15))
-    assert found.reads == 2 * 2 * (21 + 35)
-    assert found.columns.items() >= {"trans_a": "n", "accumulate": "fp32"}.items()
-    assert found.caches == ("",)
+    actual = job(op_class="gemm", batch=2, m=3, n=5, k=7, precision="fp16")
+    assert (actual.work, actual.size) == (2 * 2 * 3 * 5 * 7, 2 * 2 * (21 + 35 + 15))
+    assert actual.reads == 2 * 2 * (21 + 35)
+    assert actual.columns.items() >= {"trans_a": "n", "accumulate": "fp32"}.items()
+    assert actual.caches == ("",)
     assert job(op_class="gemm", m=3, n=5, k=7, cache="cold").caches == ("cold",)
 
 
@@ -35,17 +35,17 @@ def test_bytes_read_by_a_convolution(what: str, reads: int) -> None:
 
 def test_padding_that_differs_by_side_is_part_of_the_image() -> None:
     sizes = {f"conv_{name}": size for name, size in zip("nchwkrs", (1, 3, 28, 28, 8, 3, 3), strict=True)}
-    found = job(op_class="convolution", stride_h=2, stride_w=2, conv_p=14, conv_q=14, **sizes)
-    assert found.columns["padding"] == "image 29x29, no padding"
-    assert found.columns["conv_h"] == 28
-    assert found.work == 2 * 8 * 14 * 14 * 3 * 9
+    actual = job(op_class="convolution", stride_h=2, stride_w=2, conv_p=14, conv_q=14, **sizes)
+    assert actual.columns["padding"] == "image 29x29, no padding"
+    assert actual.columns["conv_h"] == 28
+    assert actual.work == 2 * 8 * 14 * 14 * 3 * 9
     assert "padding" not in job(op_class="convolution", conv_p=26, conv_q=26, **sizes).columns
 
 
 def test_a_memory_bound_op_moves_the_bytes_of_its_row() -> None:
-    found = job(op_class="elementwise", bytes=12 * 1024 * 10 + 5)
-    assert found.columns.items() >= {"kernel": "add", "bytes": 12 * 1024 * 10, "flop": 1024 * 10}.items()
-    assert found.caches == ("cold", "warm")
+    actual = job(op_class="elementwise", bytes=12 * 1024 * 10 + 5)
+    assert actual.columns.items() >= {"kernel": "add", "bytes": 12 * 1024 * 10, "flop": 1024 * 10}.items()
+    assert actual.caches == ("cold", "warm")
     assert job(op_class="movement", bytes=8, cache="cold").caches == ("cold",)
 
 
@@ -53,11 +53,11 @@ def test_a_memory_bound_op_moves_the_bytes_of_its_row() -> None:
     ("kind", "kernel", "arrays"), [("elementwise", "bias_add", 2), ("reduction", "channel_sum", 1)]
 )
 def test_an_op_along_channels_has_the_channels_of_its_row(kind: str, kernel: str, arrays: int) -> None:
-    found = job(op_class=kind, kernel=kernel, bytes=arrays * 4 * 321, conv_c=32)
-    assert found.columns.items() >= {"conv_c": 32, "bytes": arrays * 4 * 320, "flop": 320}.items()
+    actual = job(op_class=kind, kernel=kernel, bytes=arrays * 4 * 321, conv_c=32)
+    assert actual.columns.items() >= {"conv_c": 32, "bytes": arrays * 4 * 320, "flop": 320}.items()
     library = Numpy("cpu", 1)
     library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
-    assert found.build(library)() == [(10, 32), (32,)][:arrays]
+    assert actual.build(library)() == [(10, 32), (32,)][:arrays]
     fewest = job(op_class=kind, kernel=kernel, bytes=40, conv_c=32)
     assert fewest.columns["bytes"] == arrays * 4 * 2 * 32  # one row meets no other's number
     assert job(op_class=kind, kernel=kernel, bytes=1e7).columns["conv_c"] == DEFAULT_LENGTH
@@ -74,8 +74,8 @@ def test_operators_are_timed_by_the_kernel_used_in_predictions(channels: int | N
     jobs = [
         job(op_class=of, operator=name, bytes=1e6, **cells).columns for of, name in zip(classes, names, strict=True)
     ]
-    found = {name: (each["operator"], each["kernel"]) for name, each in zip(names, jobs, strict=True)}
-    assert found == {name: (name, kernel) for name, kernel in zip(names, benchmark_kernels(shape_rows), strict=True)}
+    actual = {name: (each["operator"], each["kernel"]) for name, each in zip(names, jobs, strict=True)}
+    assert actual == {name: (name, kernel) for name, kernel in zip(names, benchmark_kernels(shape_rows), strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_a_normalization_states_its_row_length() -> None:
 @pytest.mark.parametrize("elements", [1, 2047, 5000])
 def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) -> None:
     library = Numpy("cpu", 1)
-    found = job(op_class="elementwise", bytes=12 * elements)
+    actual = job(op_class="elementwise", bytes=12 * elements)
     library.call = lambda kernel, arrays: lambda: [x.shape for x in arrays]  # type: ignore[method-assign]
-    assert (found.columns["bytes"], found.build(library)()) == (12 * elements, [(elements,)] * 2)
+    assert (actual.columns["bytes"], actual.build(library)()) == (12 * elements, [(elements,)] * 2)
     rowed = job(op_class="normalization", bytes=8 * elements)
     assert math.prod(rowed.build(library)()[0]) * 8 == rowed.columns["bytes"]
     assert rowed.columns["bytes"] % (8 * min(elements, DEFAULT_LENGTH)) == 0
@@ -119,9 +119,9 @@ def test_an_op_without_rows_is_timed_on_exactly_so_many_elements(elements: int) 
 
 def test_the_work_of_a_pool() -> None:
     image, pooled = 2 * 3 * 9 * 7, 2 * 3 * 4 * 3
-    found = job(**POOL, stride_h=2, stride_w=2)
-    assert found.columns.items() >= {"kernel": "max_pool", "pass": "forward", "flop": image}.items()
-    assert found.columns["bytes"] == found.work == 4 * (image + pooled)
+    actual = job(**POOL, stride_h=2, stride_w=2)
+    assert actual.columns.items() >= {"kernel": "max_pool", "pass": "forward", "flop": image}.items()
+    assert actual.columns["bytes"] == actual.work == 4 * (image + pooled)
     backward = job(**POOL, stride_h=2, stride_w=2, **{"pass": "grad_input"})
     assert backward.columns["bytes"] == 8 * (image + pooled)
     with pytest.raises(LeftOutError, match="a pool of 9x7 to 4x3 is not measured here"):
@@ -130,7 +130,7 @@ def test_the_work_of_a_pool() -> None:
         with pytest.raises(LeftOutError, match="another kind or of unknown sizes"):
             job(**{"op_class": "pooling", **cells})
     with pytest.raises(LeftOutError, match="numpy has no pool"):
-        found.build(Numpy("cpu", 1))
+        actual.build(Numpy("cpu", 1))
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_an_operator_on_images_is_timed_in_its_pass(
 ) -> None:
     sizes = {**POOL, "conv_k": 4} if op_class == "convolution" else {**POOL, "stride_h": 2, "stride_w": 2}
     sizes |= {"op_class": op_class, "conv_p": 7, "conv_q": 5} if op_class == "convolution" else {}
-    found = job(**sizes, operator=operator).columns
-    assert (found["operator"], found.get("kernel"), found["pass"]) == (operator, kernel, direction)
+    actual = job(**sizes, operator=operator).columns
+    assert (actual["operator"], actual.get("kernel"), actual["pass"]) == (operator, kernel, direction)
     stated = job(**sizes, operator=operator, **{"pass": "grad_input"}).columns
     assert stated["pass"] == "grad_input"
 
@@ -169,10 +169,10 @@ def test_rows_that_cannot_be_timed_are_left_out(cells: dict[str, object]) -> Non
 
 def test_job_of_an_all_reduce() -> None:
     shape = Shape({"op_class": "collective", "operator": "collective", "bytes": "4000", "precision": "fp32"}, "row 1")
-    found = make_job(shape, ranks=2)
+    actual = make_job(shape, ranks=2)
     assert (
-        found.columns.items() >= {"operator": "collective", "kernel": "all_reduce", "ranks": 2, "bytes": 4000}.items()
+        actual.columns.items() >= {"operator": "collective", "kernel": "all_reduce", "ranks": 2, "bytes": 4000}.items()
     )
-    assert found.caches == ()
+    assert actual.caches == ()
     with pytest.raises(LeftOutError, match="collective is not measured here"):
         make_job(shape)

@@ -54,9 +54,9 @@ def test_cold_calls_take_turns_on_separate_arrays() -> None:
         return lambda: None
 
     for apart, runs, length in ((5, 6, 3), (1, 2, 1), (300, 300, 150)):
-        found = library.prepare_cold(build, 9000, apart)
-        assert isinstance(found, _ChainedCall)
-        assert (len(found.runs), found.lengths) == (runs, (length,))
+        actual = library.prepare_cold(build, 9000, apart)
+        assert isinstance(actual, _ChainedCall)
+        assert (len(actual.runs), actual.lengths) == (runs, (length,))
     assert library.prepare_cold(build, 5, 5) is None  # there is not memory enough for six
     assert library.prepare_cold(build, 9000, 2 * MAX_LENGTH_IN_TURN + 1) is None  # nor would a chain be short enough
     assert library.prepare_cold(lambda _: _ChainedCall([], CHAIN_LENGTHS[:-1]), 1000, 128) is None
@@ -88,6 +88,6 @@ def test_pools_run_in_tensorflow(tmp_path: Path) -> None:
         for kernel in POOL_KERNELS for what in PASSES[:2]
     ]  # fmt: skip
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
-    found = run(tmp_path, "\n".join(lines) + "\n", "--backend", "tensorflow", "--relative-error", "0.5")
-    assert [(row["kernel"], row["pass"]) for row in found] == [(row["kernel"], row["pass"]) for row in rows]
-    assert all(float(row["time_s"]) > 0 and int(row["repeats"]) >= 1 for row in found)
+    actual = run(tmp_path, "\n".join(lines) + "\n", "--backend", "tensorflow", "--relative-error", "0.5")
+    assert [(row["kernel"], row["pass"]) for row in actual] == [(row["kernel"], row["pass"]) for row in rows]
+    assert all(float(row["time_s"]) > 0 and int(row["repeats"]) >= 1 for row in actual)

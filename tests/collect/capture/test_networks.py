@@ -29,5 +29,7 @@ def test_keras_counts_the_published_parameters() -> None:
     command = [sys.executable, "-c", COUNT, json.dumps(CASES)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    found = dict(zip(CASES, map(int, done.stdout.split()), strict=True))
-    assert found == {(name, scale): PARAMETERS[name][0] for name, scale in CASES}  # no layer goes with the image's size
+    actual = dict(zip(CASES, map(int, done.stdout.split()), strict=True))
+    assert actual == {
+        (name, scale): PARAMETERS[name][0] for name, scale in CASES
+    }  # no layer goes with the image's size

@@ -43,7 +43,7 @@ ONE_DNN = ("_MklMatMul", "_MklMatMul", "a:0 b:0")
         (False, (("model/dense/MatMul", "MatMul", "a b"),)),
     ],
 )
-def test_an_eager_op_is_told_by_its_nodes(eager: bool, of_nodes: tuple[tuple[str, str, str], ...]) -> None:
+def test_an_eager_op_is_recognised_by_its_nodes(eager: bool, of_nodes: tuple[tuple[str, str, str], ...]) -> None:
     assert nodes._is_eager(graph(*ARGUMENTS, *of_nodes, RESULT)) is eager
 
 

@@ -12,7 +12,7 @@ from tests.collect.capture.user_files import fault, written
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("a = 1\nb = a / 0\n", "user.py:2: this line raised ZeroDivisionError: division by zero; mend it"),
         ("a = 1\n\nb = (\n", "user.py:3: this line raised SyntaxError"),
@@ -21,8 +21,8 @@ from tests.collect.capture.user_files import fault, written
         ("raise KeyError\n", "user.py:1: this line raised KeyError; mend it"),
     ],
 )
-def test_a_fault_of_the_users_file_is_one_sentence_with_its_line(tmp_path: Path, text: str, found: str) -> None:
-    assert found in fault(written(tmp_path, text))
+def test_a_fault_of_the_users_file_is_one_sentence_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in fault(written(tmp_path, text))
 
 
 def test_a_fault_in_a_function_of_the_file_names_the_line(tmp_path: Path) -> None:

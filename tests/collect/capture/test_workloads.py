@@ -136,10 +136,10 @@ def test_every_workload_of_the_lecture_is_there() -> None:
 @pytest.mark.slow
 @pytest.mark.tensorflow
 def test_parameters_of_the_models_are_the_lectures(runs: Path) -> None:
-    found = json.loads((runs / "parameters.json").read_text())
-    whole = {name: next(iter(parts.values())) for name, parts in found.items()}
+    actual = json.loads((runs / "parameters.json").read_text())
+    whole = {name: next(iter(parts.values())) for name, parts in actual.items()}
     assert whole == PARAMETERS
-    assert found["combo"]["drug"] == COMBO_ON_THE_SLIDE
+    assert actual["combo"]["drug"] == COMBO_ON_THE_SLIDE
 
 
 @pytest.mark.slow
@@ -155,17 +155,17 @@ def test_flop_of_a_training_step_are_those_of_its_layers(name: str, runs: Path) 
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", ["p1b3", "nt3", "p2b1", "p3b2", "p3b3"])
 def test_a_training_step_in_bf16_has_the_same_products(name: str, runs: Path) -> None:
-    found = products(runs / "bf16" / name)
-    assert found["flop"].sum() == products(runs / name)["flop"].sum()
-    assert set(found["precision"]) == {"bf16"}
+    actual = products(runs / "bf16" / name)
+    assert actual["flop"].sum() == products(runs / name)["flop"].sum()
+    assert set(actual["precision"]) == {"bf16"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LAYERS)
 def test_flop_of_the_shipped_captures_are_those_of_their_layers(name: str) -> None:
     first, behind = multiply_adds(name, 1.0)
-    found = products(library.names("profiles", "*")[name] / "amd-epyc.xplane")
-    assert found["flop"].sum() == 2 * (2 * first + 3 * behind)
+    actual = products(library.names("profiles", "*")[name] / "amd-epyc.xplane")
+    assert actual["flop"].sum() == 2 * (2 * first + 3 * behind)
 
 
 @pytest.mark.slow

@@ -26,8 +26,8 @@ def gemm(precision: str, size: int, rate: float) -> dict[str, object]:
 
 
 def stream(kernel: str, size: float, rate: float, cache: str = "cold") -> dict[str, object]:
-    found = {"op_class": "movement", "precision": "fp32", "kernel": kernel, "bytes": size, "time_s": size / rate}
-    return {**found, "cache": cache}
+    actual = {"op_class": "movement", "precision": "fp32", "kernel": kernel, "bytes": size, "time_s": size / rate}
+    return {**actual, "cache": cache}
 
 
 def rows(*some: dict[str, object]) -> pd.DataFrame:
@@ -54,19 +54,19 @@ def written(folder: Path, table: pd.DataFrame, **changes: object) -> DeviceSpec:
 
 
 def test_the_device_file_has_the_best_rates(tmp_path: Path) -> None:
-    found = written(tmp_path, TABLE)
-    fp32 = found.peak_of("fp32").vector
+    actual = written(tmp_path, TABLE)
+    fp32 = actual.peak_of("fp32").vector
     assert fp32 is not None
     assert fp32.value == pytest.approx(120e9, rel=1e-3)
     assert (fp32.status, fp32.clock, fp32.relative_uncertainty) == ("measured", 2.445e9, 0.05)
-    assert found.memory_bandwidth is not None
-    assert found.memory_bandwidth.value == pytest.approx(24e9, rel=1e-3)
-    assert found.launch_latency is not None
-    assert found.launch_latency.value == pytest.approx(1.2e-6, rel=1e-3)
-    assert found.boost_clock is None
-    assert found.last_level_cache is not None
-    assert found.compute_units is not None
-    assert (found.last_level_cache.value, found.compute_units.value) == (2.0**25, 2)
+    assert actual.memory_bandwidth is not None
+    assert actual.memory_bandwidth.value == pytest.approx(24e9, rel=1e-3)
+    assert actual.launch_latency is not None
+    assert actual.launch_latency.value == pytest.approx(1.2e-6, rel=1e-3)
+    assert actual.boost_clock is None
+    assert actual.last_level_cache is not None
+    assert actual.compute_units is not None
+    assert (actual.last_level_cache.value, actual.compute_units.value) == (2.0**25, 2)
     wide = written(tmp_path, TABLE, cache=1023 * 2.0**10).last_level_cache
     assert wide is not None
     assert wide.value == 1023 * 2.0**10
@@ -77,43 +77,43 @@ def test_the_device_file_has_the_best_rates(tmp_path: Path) -> None:
 
 
 def test_a_precision_that_a_processor_converts_has_no_peak(tmp_path: Path) -> None:
-    found = written(tmp_path, TABLE)
-    assert set(found.peak) == {"fp32", "fp64"}
-    assert any("bf16" in note for note in found.notes)
+    actual = written(tmp_path, TABLE)
+    assert set(actual.peak) == {"fp32", "fp64"}
+    assert any("bf16" in note for note in actual.notes)
 
 
 def test_narrow_formats_of_a_gpu_are_on_tensor_units(tmp_path: Path) -> None:
     table = rows(gemm("fp32", 1024, 60e12), gemm("tf32", 1024, 400e12), gemm("bf16", 1024, 800e12),
                  stream("copy", 512 * MIB, 4e12))  # fmt: skip
     machine = {"name": "GPU", "memory": 141e9, "cache": 50 * 2.0**20, "units": 132, "max_clock": 1.98e9}
-    found = written(tmp_path, table, gpu=True, device=machine, clock="1755 MHz, memory 2619 MHz")
-    assert found.peak_of("bf16").tensor is not None
-    assert found.peak_of("bf16").vector is None
-    assert found.peak_of("fp32").vector is not None
-    assert found.compute_unit == "SM"
+    actual = written(tmp_path, table, gpu=True, device=machine, clock="1755 MHz, memory 2619 MHz")
+    assert actual.peak_of("bf16").tensor is not None
+    assert actual.peak_of("bf16").vector is None
+    assert actual.peak_of("fp32").vector is not None
+    assert actual.compute_unit == "SM"
 
 
 def test_no_row_exceeds_the_measured_peak(tmp_path: Path) -> None:
     table = rows(gemm("fp32", 512, 123.44999e9), stream("copy", 512 * MIB, 20.00001e9))
-    found = written(tmp_path, table)
-    assert found.peak_of("fp32").vector is not None
-    assert 123.44999e9 <= found.peak_of("fp32").vector.value <= 123.5e9  # type: ignore[union-attr]
-    assert found.memory_bandwidth is not None
-    assert found.memory_bandwidth.value >= 20.00001e9
+    actual = written(tmp_path, table)
+    assert actual.peak_of("fp32").vector is not None
+    assert 123.44999e9 <= actual.peak_of("fp32").vector.value <= 123.5e9  # type: ignore[union-attr]
+    assert actual.memory_bandwidth is not None
+    assert actual.memory_bandwidth.value >= 20.00001e9
 
 
 def test_a_gpu_without_tensor_units_has_none(tmp_path: Path) -> None:
     table = rows(gemm("fp32", 1024, 9e12), gemm("tf32", 1024, 9.1e12), gemm("fp16", 1024, 18.5e12),
                  stream("copy", 512 * MIB, 5e11))  # fmt: skip
     machine = {"name": "GPU", "memory": 16e9, "cache": 4 * 2.0**20, "units": 56, "max_clock": 1.3e9}
-    found = written(tmp_path, table, gpu=True, device=machine, clock="1300 MHz")
-    assert set(found.peak) == {"fp32", "fp16"}
-    assert (found.peak_of("fp16").tensor, found.peak_of("fp16").vector is None) == (None, False)
+    actual = written(tmp_path, table, gpu=True, device=machine, clock="1300 MHz")
+    assert set(actual.peak) == {"fp32", "fp16"}
+    assert (actual.peak_of("fp16").tensor, actual.peak_of("fp16").vector is None) == (None, False)
 
 
 def test_quantities_without_rows_are_left_open(tmp_path: Path) -> None:
-    found = written(tmp_path, rows(gemm("fp32", 64, 10e9), stream("copy", 100, 5e5)))
-    assert (found.specifications, found.memory_bandwidth) == ("incomplete", None)
+    actual = written(tmp_path, rows(gemm("fp32", 64, 10e9), stream("copy", 100, 5e5)))
+    assert (actual.specifications, actual.memory_bandwidth) == ("incomplete", None)
     small = written(tmp_path, rows(gemm("fp32", 64, 10e9), stream("copy", 100, 5e11), stream("add", 2e6, 9e9)))
     assert small.memory_bandwidth is not None
     assert small.memory_bandwidth.value == pytest.approx(9e9, rel=1e-3)

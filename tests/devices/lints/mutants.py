@@ -73,27 +73,27 @@ def number(at: Path, value: object) -> tuple[float, str] | None:
 
 def scaled(factor: float) -> Callable[[Data, Path, object], Data | None]:
     def mutate(data: Data, at: Path, value: object) -> Data | None:
-        found = number(at, value)
-        if not found:
+        actual = number(at, value)
+        if not actual:
             return None
-        out = found[0] * factor
+        out = actual[0] * factor
         plain = int(out) if out == int(out) else out
-        return put(data, at, f"{out:.12f} {found[1]}".strip() if found[1] else plain)
+        return put(data, at, f"{out:.12f} {actual[1]}".strip() if actual[1] else plain)
 
     return mutate
 
 
 def without_unit(data: Data, at: Path, value: object) -> Data | None:
-    found = number(at, value)
-    return put(data, at, str(found[0])) if found and found[1] not in ("", "%") else None
+    actual = number(at, value)
+    return put(data, at, str(actual[0])) if actual and actual[1] not in ("", "%") else None
 
 
 def other_unit(data: Data, at: Path, value: object) -> Data | None:
-    found = number(at, value)
-    if not found:
+    actual = number(at, value)
+    if not actual:
         return None
-    kind = next((kind for kind in ("B/s", "FLOP/s", "OP/s", "Hz", "B", "W", "s", "%") if found[1].endswith(kind)), "%")
-    return put(data, at, f"{found[0]} {OTHER_KIND[kind]}")
+    kind = next((kind for kind in ("B/s", "FLOP/s", "OP/s", "Hz", "B", "W", "s", "%") if actual[1].endswith(kind)), "%")
+    return put(data, at, f"{actual[0]} {OTHER_KIND[kind]}")
 
 
 def as_list(data: Data, at: Path, value: object) -> Data | None:

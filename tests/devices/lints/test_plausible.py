@@ -36,9 +36,9 @@ def test_each_fault_is_found_and_can_be_waived(faulty: Faulty) -> None:
     check_fault(*faulty)
 
 
-@pytest.mark.parametrize(("joined", "found"), [(8, set()), (8000, set()), (8001, {"plausible"}), (7, {"plausible"})])
-def test_links_join_a_node_to_the_whole_machine(joined: int, found: set[str]) -> None:
-    assert rules(SYSTEM | {"linked_devices": sourced(joined)}) == found
+@pytest.mark.parametrize(("joined", "expected"), [(8, set()), (8000, set()), (8001, {"plausible"}), (7, {"plausible"})])
+def test_links_join_a_node_to_the_whole_machine(joined: int, expected: set[str]) -> None:
+    assert rules(SYSTEM | {"linked_devices": sourced(joined)}) == expected
 
 
 def test_a_taper_that_no_network_has_is_found() -> None:

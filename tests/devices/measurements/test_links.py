@@ -29,10 +29,10 @@ def test_neither_is_negative() -> None:
 
 def test_each_kind_and_group_has_its_own() -> None:
     rows = [{"bytes": size, "time_s": 1e-5 + 1e-10 * size, "ranks": ranks} for size in SIZES for ranks in (4, 8)]
-    found = measured_links(table(*rows, {"bytes": 1.0, "time_s": 1.0, "operator": "all_gather"}))
-    assert [(link.operator, link.ranks) for link in found] == [("all_reduce", 4), ("all_reduce", 8)]
-    assert found[0].latency_s == pytest.approx(1e-5, rel=1e-3)
-    assert found[0].seconds_per_byte == pytest.approx(1e-10, rel=1e-3)
+    actual = measured_links(table(*rows, {"bytes": 1.0, "time_s": 1.0, "operator": "all_gather"}))
+    assert [(link.operator, link.ranks) for link in actual] == [("all_reduce", 4), ("all_reduce", 8)]
+    assert actual[0].latency_s == pytest.approx(1e-5, rel=1e-3)
+    assert actual[0].seconds_per_byte == pytest.approx(1e-10, rel=1e-3)
 
 
 def test_what_the_sizes_do_not_show_stays_unknown() -> None:

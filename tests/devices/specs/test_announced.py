@@ -38,16 +38,16 @@ def uncertainties(spec: File) -> dict[str, float | None]:
 
 
 def test_each_number_of_an_announcement_is_uncertain(tmp_path: Path) -> None:
-    found = uncertainties(load_device(write(tmp_path, "soon", is_announced=True)))
+    actual = uncertainties(load_device(write(tmp_path, "soon", is_announced=True)))
     wide = {"peak.fp32.vector", "memory_bandwidth", "memory_capacity", "launch_latency", "link.per_direction"}
-    assert {field: found[field] for field in wide} == dict.fromkeys(wide, announced.UNCERTAINTY)
-    assert found["peak.bf16.tensor"] == 0.03  # what the file states comes first
-    assert found["compute_units"] is None  # a count
+    assert {field: actual[field] for field in wide} == dict.fromkeys(wide, announced.UNCERTAINTY)
+    assert actual["peak.bf16.tensor"] == 0.03  # what the file states comes first
+    assert actual["compute_units"] is None  # a count
 
 
 def test_a_delivered_device_is_as_its_file_says(tmp_path: Path) -> None:
-    found = uncertainties(load_device(write(tmp_path, "here", is_announced=False)))
-    assert {field for field, value in found.items() if value} == {"peak.bf16.tensor"}
+    actual = uncertainties(load_device(write(tmp_path, "here", is_announced=False)))
+    assert {field for field, value in actual.items() if value} == {"peak.bf16.tensor"}
 
 
 def test_the_width_is_that_of_past_announcements() -> None:

@@ -151,8 +151,8 @@ def test_a_vendors_file_of_our_form_lacks_only_sources(user_devices: Path) -> No
 
 def test_target_warnings_are_about_user_files(user_devices: Path) -> None:
     path = write(user_devices, "k20x", "boost_clock: 732 kHz\n")
-    (doubt,) = catalogue.target_warnings(str(path), load_device(str(path)))
-    assert doubt.startswith(f"{path}:4: boost_clock is 732 kHz; expected")
+    (warning,) = catalogue.target_warnings(str(path), load_device(str(path)))
+    assert warning.startswith(f"{path}:4: boost_clock is 732 kHz; expected")
     assert catalogue.target_warnings("k20x", load_device("k20x")) == ()
 
 
@@ -167,8 +167,8 @@ def test_a_system_with_a_slip_in_a_prefix_has_a_warning(user_devices: Path, wron
 
 @pytest.mark.parametrize(("module", "part"), [("mi250x", "mi250x-gcd"), ("k80-board", "k80-gpu")])
 def test_a_module_has_a_warning_and_its_part_has_none(module: str, part: str) -> None:
-    (doubt,) = catalogue.target_warnings(module, load_device(module))
-    assert f"{module} is a module of 2 {part}" in doubt
+    (warning,) = catalogue.target_warnings(module, load_device(module))
+    assert f"{module} is a module of 2 {part}" in warning
     assert catalogue.target_warnings(part, load_device(part)) == ()
 
 

@@ -39,29 +39,31 @@ def number(name: str, field: str) -> Sourced:
     return dict(sourced_values(spec))[field]
 
 
-@pytest.mark.parametrize(("name", "field", "value", "status", "told"), SETTLED)
-def test_a_question_is_settled(name: str, field: str, value: float, status: str, told: tuple[str, ...]) -> None:
-    found = number(name, field)
-    assert found.value == pytest.approx(value)
-    assert found.status == status
-    assert found.source
-    assert found.note
-    assert all(word in found.note for word in told)
+@pytest.mark.parametrize(("name", "field", "value", "status", "words"), SETTLED)
+def test_a_question_is_settled(name: str, field: str, value: float, status: str, words: tuple[str, ...]) -> None:
+    actual = number(name, field)
+    assert actual.value == pytest.approx(value)
+    assert actual.status == status
+    assert actual.source
+    assert actual.note
+    assert all(word in actual.note for word in words)
 
 
 @pytest.mark.parametrize(("name", "field", "status"), FILLED)
 def test_a_gap_is_filled_and_marked(name: str, field: str, status: str) -> None:
-    found = number(name, field)
-    assert found.status == status
-    assert found.source
-    assert found.note
-    assert found.confidence != "high"
+    actual = number(name, field)
+    assert actual.status == status
+    assert actual.source
+    assert actual.note
+    assert actual.confidence != "high"
 
 
 def test_a_bandwidth_whose_memory_is_disputed_holds_both() -> None:
-    found = number("h100-sxm5-64gb", "memory_bandwidth")
-    assert found.relative_uncertainty is not None
-    assert found.value * (1 + found.relative_uncertainty) >= 4 / 5 * number("h100-sxm5-80gb", "memory_bandwidth").value
+    actual = number("h100-sxm5-64gb", "memory_bandwidth")
+    assert actual.relative_uncertainty is not None
+    assert (
+        actual.value * (1 + actual.relative_uncertainty) >= 4 / 5 * number("h100-sxm5-80gb", "memory_bandwidth").value
+    )
 
 
 def test_what_nothing_tells_stays_unknown_and_says_so() -> None:

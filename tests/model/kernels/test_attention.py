@@ -51,8 +51,8 @@ def test_the_backward_pass_is_a_kind_of_its_own() -> None:
 
 
 def test_no_call_takes_less_than_at_the_quoted_rates() -> None:
-    found = ATTENTION.busy_time(KernelInputs.on_device(attention(16, 512, 2**14), DEVICE, shipped()))
-    assert (found.time_s >= found.lower_bound_s).all()
+    actual = ATTENTION.busy_time(KernelInputs.on_device(attention(16, 512, 2**14), DEVICE, shipped()))
+    assert (actual.time_s >= actual.lower_bound_s).all()
 
 
 def test_attention_to_nothing_has_features_too() -> None:

@@ -42,9 +42,9 @@ def test_collectives_with_ranks_and_bytes_are_modelled() -> None:
     assert COLLECTIVE.matches(work).all()
     assert not COLLECTIVE.matches(work.assign(ranks=pd.NA)).any()
     assert not COLLECTIVE.matches(work.assign(operator="collective")).any()
-    found = predicted(work, measured({}))
-    assert set(found["method"]) == {"roofline"}
-    assert (found["low_s"] < found["target_time_s"]).all()
+    actual = predicted(work, measured({}))
+    assert set(actual["method"]) == {"roofline"}
+    assert (actual["low_s"] < actual["target_time_s"]).all()
 
 
 def test_calls_count() -> None:
@@ -61,17 +61,17 @@ def test_a_node_holds_as_many_ranks_as_its_links_join() -> None:
 
 
 def test_a_measured_size_gives_its_time() -> None:
-    found = predicted(rows(1e6), measured({1e3: 1e-3, 1e6: 2e-3}))
-    assert found["method"].tolist() == ["measured"]
-    assert found["target_time_s"].tolist() == [pytest.approx(2e-3)]
+    actual = predicted(rows(1e6), measured({1e3: 1e-3, 1e6: 2e-3}))
+    assert actual["method"].tolist() == ["measured"]
+    assert actual["target_time_s"].tolist() == [pytest.approx(2e-3)]
 
 
 def test_sizes_between_measured_ones_follow_their_latency_and_rate() -> None:
     """α = 1 ms, β = 1 ns/B, which no specification tells."""
     times = {size: 1e-3 + 1e-9 * size for size in (1e3, 1e5, 1e7, 1e9)}
-    found = predicted(rows(1e6), measured(times))
-    assert found["method"].tolist() == ["interpolated"]
-    assert found["target_time_s"][0] == pytest.approx(2e-3, rel=0.05)
+    actual = predicted(rows(1e6), measured(times))
+    assert actual["method"].tolist() == ["interpolated"]
+    assert actual["target_time_s"][0] == pytest.approx(2e-3, rel=0.05)
 
 
 def test_two_measured_sizes_correct_other_numbers_of_ranks() -> None:
@@ -80,7 +80,7 @@ def test_two_measured_sizes_correct_other_numbers_of_ranks() -> None:
     slow = predicted(rows(1e9, ranks=4), measured({1e3: 1e-4, 1e9: 3 * of_eight}))
     assert slow["target_time_s"][0] == pytest.approx(3 * plain, rel=0.1)
     before = predicted(rows(1e9, ranks=4), measured({}))
-    width, width_before = (found["high_s"][0] / found["low_s"][0] for found in (slow, before))
+    width, width_before = (actual["high_s"][0] / actual["low_s"][0] for actual in (slow, before))
     assert width < width_before
 
 
@@ -89,9 +89,9 @@ def test_another_operator_of_the_same_bytes_is_little_evidence() -> None:
     other = measured({1e6: 4e-3}).assign(operator="all_to_all")
     by_both = predicted(rows(1e6), MEASUREMENTS.conform(pd.concat([alone, other]), "test"))
     by_own = predicted(rows(1e6), alone)
-    width, width_alone = (found["high_s"][0] / found["low_s"][0] for found in (by_both, by_own))
+    width, width_alone = (actual["high_s"][0] / actual["low_s"][0] for actual in (by_both, by_own))
     assert width == pytest.approx(width_alone, rel=0.2)
-    times = [found["target_time_s"][0] for found in (by_both, by_own)]
+    times = [actual["target_time_s"][0] for actual in (by_both, by_own)]
     assert times[0] == pytest.approx(times[1], rel=0.2)
 
 

@@ -37,10 +37,10 @@ def test_units_limit_a_gpu_whatever_the_format() -> None:
 
 
 def test_a_large_window_in_wide_numbers_is_bound_by_arithmetic() -> None:
-    found = busy(load_device("rtx-4090"), precision="fp64", conv_r=31, conv_s=31, pad_h=15, pad_w=15)
-    assert found.time_s == pytest.approx(found.lower_bound_s)
-    assert found.serial_s > found.time_s
-    assert found.compute_share > 0.9
+    actual = busy(load_device("rtx-4090"), precision="fp64", conv_r=31, conv_s=31, pad_h=15, pad_w=15)
+    assert actual.time_s == pytest.approx(actual.lower_bound_s)
+    assert actual.serial_s > actual.time_s
+    assert actual.compute_share > 0.9
 
 
 @pytest.mark.parametrize("step_pass", ["forward", "backward"])
@@ -61,9 +61,9 @@ def test_passes_are_kinds_of_their_own() -> None:
         [LAYER | {"pass": name} for name in ("forward", "grad_input", "backward", "grad_weights", None)]
     )
     model, inputs = KERNEL_MODELS["depthwise"], KernelInputs.on_device(rows, H100, shipped())
-    found = model.features(inputs, model.busy_time(inputs))
-    assert found.kind.tolist() == [0, 1, 1, 2, 0]
-    assert found.coordinates[:, 1] == pytest.approx(np.log2(9))
+    actual = model.features(inputs, model.busy_time(inputs))
+    assert actual.kind.tolist() == [0, 1, 1, 2, 0]
+    assert actual.coordinates[:, 1] == pytest.approx(np.log2(9))
 
 
 def test_a_measured_depthwise_convolution_corrects_others_alone() -> None:
@@ -73,9 +73,9 @@ def test_a_measured_depthwise_convolution_corrects_others_alone() -> None:
     work = WORK.conform(rows.assign(op="layer", calls=1.0, time_s=1e-3, operator="convolution"), "toy")
     depthwise = rows.drop(columns=["flop", "bytes"]).iloc[:1].assign(time_s=1e-3, operator="convolution", device="h100")
     measured = make_measurements(depthwise)
-    without, found = (predict_on(work, H100, table).ops["target_time_s"] for table in (measured.iloc[:0], measured))
-    assert found[0] > 2 * without[0]
-    assert found[1] == pytest.approx(without[1])
+    without, actual = (predict_on(work, H100, table).ops["target_time_s"] for table in (measured.iloc[:0], measured))
+    assert actual[0] > 2 * without[0]
+    assert actual[1] == pytest.approx(without[1])
 
 
 def test_a_measured_format_corrects_another_by_its_own_traffic() -> None:
@@ -87,5 +87,5 @@ def test_a_measured_format_corrects_another_by_its_own_traffic() -> None:
     model = KERNEL_MODELS["depthwise"].busy_time(KernelInputs.on_device(with_amounts(rows), device, shipped()))
     assert model.compute_share < 0.5
     measured = make_measurements(rows.assign(time_s=model.time_s + 2e-6, operator="convolution", device="rtx-4090"))
-    without, found = (predict_on(work, device, table).ops["target_time_s"] for table in (measured.iloc[:0], measured))
-    assert found.tolist() == pytest.approx(without.tolist(), rel=0.1)
+    without, actual = (predict_on(work, device, table).ops["target_time_s"] for table in (measured.iloc[:0], measured))
+    assert actual.tolist() == pytest.approx(without.tolist(), rel=0.1)

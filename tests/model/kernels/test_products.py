@@ -26,8 +26,8 @@ def product(m: int, n: int, k: int) -> dict[str, object]:
 
 def test_a_product_with_a_vector_streams_the_matrix() -> None:
     streamed = 4 * (8192 * 8192 + 2 * 8192) / (COEFFICIENTS.memory_bound.streaming * BANDWIDTH)
-    found = busy(product(1, 8192, 8192), product(8192, 1, 8192))
-    assert found == pytest.approx(streamed, rel=0.05)
+    actual = busy(product(1, 8192, 8192), product(8192, 1, 8192))
+    assert actual == pytest.approx(streamed, rel=0.05)
 
 
 def test_a_product_of_two_vectors_is_cut_into_tiles() -> None:

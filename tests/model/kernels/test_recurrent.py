@@ -62,38 +62,38 @@ def test_passes_are_kinds_of_their_own() -> None:
     passes = ("forward", "grad_input", "backward", "grad_weights", None)
     rows = pd.DataFrame([LAYER | {"pass": name} for name in passes])
     model, inputs = KERNEL_MODELS["recurrent"], KernelInputs.on_device(rows, H100, shipped())
-    found = model.features(inputs, model.busy_time(inputs))
-    assert found.kind.tolist() == [0, 1, 1, 2, 0]
-    assert found.coordinates[0] == pytest.approx([*np.log2([4, 1024, 2, 64, 128]), 0, 0])
+    actual = model.features(inputs, model.busy_time(inputs))
+    assert actual.kind.tolist() == [0, 1, 1, 2, 0]
+    assert actual.coordinates[0] == pytest.approx([*np.log2([4, 1024, 2, 64, 128]), 0, 0])
 
 
 def test_a_measured_layer_takes_its_time_and_corrects_others() -> None:
     rows = pd.DataFrame([LAYER, LAYER | {"timesteps": 120}, LAYER | {"input_width": 512}])
     work = WORK.conform(rows.assign(op="layer", calls=1.0, time_s=1e-3), "toy")
     measured = make_measurements(rows.iloc[:1].assign(time_s=1.0, device="h100"))
-    without, found = (predict_on(work, H100, table).ops for table in (measured.iloc[:0], measured))
-    assert found["method"].tolist() == ["measured", "interpolated", "interpolated"]
-    assert found["target_time_s"].iloc[0] == pytest.approx(1.0)
-    assert (found["target_time_s"] > 5 * without["target_time_s"]).all()
+    without, actual = (predict_on(work, H100, table).ops for table in (measured.iloc[:0], measured))
+    assert actual["method"].tolist() == ["measured", "interpolated", "interpolated"]
+    assert actual["target_time_s"].iloc[0] == pytest.approx(1.0)
+    assert (actual["target_time_s"] > 5 * without["target_time_s"]).all()
 
 
 def test_layers_of_known_amounts_alone_have_no_model() -> None:
     """Their steps are not known, which most of their time may be."""
     rows = pd.DataFrame([{"op_class": "recurrent", "operator": "recurrent", "precision": "bf16", "flop": 1e12,
                           "bytes": 1e9, "op": "layer", "calls": 1.0, "time_s": 1e-3}])  # fmt: skip
-    found = predict_on(WORK.conform(rows, "toy"), H100, make_measurements(rows.iloc[:0])).ops
-    assert found["method"].tolist() == ["proportional"]
+    actual = predict_on(WORK.conform(rows, "toy"), H100, make_measurements(rows.iloc[:0])).ops
+    assert actual["method"].tolist() == ["proportional"]
 
 
 def test_steps_that_wait_are_bound_by_latency() -> None:
     rows = pd.DataFrame([LAYER | {"hidden": width, "precision": "fp32"} for width in (64, 8192)])
     work = WORK.conform(pd.concat([rows, OF_HOST]).assign(op="layer", calls=1.0, time_s=1e-3), "toy")
-    found = predict_on(work, H100, make_measurements(rows.iloc[:0].assign(time_s=1.0)))
-    assert found.ops["bound"].fillna("").tolist() == ["latency", "memory", ""]
-    assert found.launch[0, 2] == 0
+    actual = predict_on(work, H100, make_measurements(rows.iloc[:0].assign(time_s=1.0)))
+    assert actual.ops["bound"].fillna("").tolist() == ["latency", "memory", ""]
+    assert actual.launch[0, 2] == 0
     start_s = 128 * START_S
-    assert found.launch[0, 0] == pytest.approx(start_s, rel=0.01)
-    assert found.samples[0, 0] - found.launch[0, 0] < 0.5 * start_s
+    assert actual.launch[0, 0] == pytest.approx(start_s, rel=0.01)
+    assert actual.samples[0, 0] - actual.launch[0, 0] < 0.5 * start_s
 
 
 @pytest.mark.parametrize("name", ["p100-pcie-16gb", "v100-sxm2-16gb"])
@@ -103,6 +103,6 @@ def test_every_shipped_layer_is_measured(name: str) -> None:
     layers = measured[measured["op_class"] == "recurrent"].reset_index(drop=True)
     untimed = layers.drop(columns=["time_s", "time_low_s", "time_high_s"])
     work = WORK.conform(untimed.assign(op="layer", calls=1.0, time_s=1e-3), "toy")
-    found = predict_on(work, device, measured).ops
-    assert set(found["method"]) == {"measured"}
-    assert found["target_time_s"].to_numpy() == pytest.approx(layers["time_s"].to_numpy(), rel=0.2)
+    actual = predict_on(work, device, measured).ops
+    assert set(actual["method"]) == {"measured"}
+    assert actual["target_time_s"].to_numpy() == pytest.approx(layers["time_s"].to_numpy(), rel=0.2)

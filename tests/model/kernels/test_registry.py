@@ -15,12 +15,12 @@ DEPTHWISE = {"op_type": "DepthwiseConv2dNative", "shapes": "8x9x9x4;3x3x4x1", "a
 
 def models(work: pd.DataFrame, device: DeviceSpec = GPU) -> list[str]:
     """The name of the model that each op takes, "" where it takes none."""
-    found = [""] * len(work)
+    actual = [""] * len(work)
     for name, _, rows in models_of(work, device):
         for place in rows.nonzero()[0]:
-            assert not found[place]
-            found[place] = name
-    return found
+            assert not actual[place]
+            actual[place] = name
+    return actual
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def cast_on(target: dict[str, object], *rows: dict[str, object]) -> float:
     streams = make_measurements([target, *rows]).assign(library="toy 1")
     device = make_device(launch_latency="1 ns", peak={"fp32": "10 TFLOP/s", "bf16": "20 TFLOP/s"})
     there = streams.iloc[:1]
-    found = predict_on(narrow, device, streams, source=device, profiled=work, at_source=there).ops.iloc[len(work) :]
-    return float(found["target_time_s"].iloc[0])
+    actual = predict_on(narrow, device, streams, source=device, profiled=work, at_source=there).ops.iloc[len(work) :]
+    return float(actual["target_time_s"].iloc[0])
 
 
 @pytest.mark.slow
@@ -85,8 +85,8 @@ def test_a_measured_pool_corrects_pools_of_its_own_pass() -> None:
     gradient = {"shapes": "800x32x32x64;800x16x16x64;800x16x16x64", "output_shapes": "800x32x32x64"}
     ran = ({"op_type": "MaxPool", **images, "time_s": 1e-3}, {"op_type": "MaxPoolGrad", **gradient, "time_s": 2e-3})
     work = count_work(make_ops(*ran), Workload(name="toy")).work
-    found = predict_on(work, make_device(), here, source=make_device(name="source"), at_source=there).ops
-    forward, back = found["target_time_s"]
+    actual = predict_on(work, make_device(), here, source=make_device(name="source"), at_source=there).ops
+    forward, back = actual["target_time_s"]
     assert forward == pytest.approx(1e-3, rel=0.1)
     assert back == pytest.approx(60e-3, rel=0.1)
 
@@ -149,7 +149,7 @@ def test_an_activation_stays_slow_in_a_format_that_was_not_measured() -> None:
 def test_a_softmax_is_the_least_known_of_streams_and_a_layer_norm_less_than_plain_ones() -> None:
     shapes = {"shapes": "20000x500", "output_shapes": "20000x500"}
     ops = make_ops(*({"op_type": name, **shapes} for name in ("Relu", "LayerNorm", "Softmax")))
-    found = predict_on(count_work(ops, Workload(name="t")).work, make_device(), make_measurements([])).ops
-    relu, layer_norm, softmax = np.log(found["high_s"] / found["low_s"])
+    actual = predict_on(count_work(ops, Workload(name="t")).work, make_device(), make_measurements([])).ops
+    relu, layer_norm, softmax = np.log(actual["high_s"] / actual["low_s"])
     assert 1.3 * relu < layer_norm
     assert 1.3 * layer_norm < softmax

@@ -37,16 +37,16 @@ def flop(profile: Profile) -> dict[str, float]:
 
 
 def test_a_gradient_has_the_operands_of_the_forward_call(tmp_path: Path) -> None:
-    found = flop(run(tmp_path))
-    assert found["void flash::flash_fwd_kernel<Traits>"] == PRODUCT  # two products, half of each is masked
-    assert found["void flash::flash_bwd_dq_dk_dv_loop_kernel<Traits>"] == 2.5 * PRODUCT
-    assert sum(found.values()) == 3.5 * PRODUCT
+    actual = flop(run(tmp_path))
+    assert actual["void flash::flash_fwd_kernel<Traits>"] == PRODUCT  # two products, half of each is masked
+    assert actual["void flash::flash_bwd_dq_dk_dv_loop_kernel<Traits>"] == 2.5 * PRODUCT
+    assert sum(actual.values()) == 3.5 * PRODUCT
 
 
 @pytest.mark.parametrize("other", [{"causal": False}, {"keys": [2, 96, 4, 64]}])
 def test_forward_calls_that_disagree_tell_nothing(other: Any, tmp_path: Path) -> None:
-    found = flop(run(tmp_path, forward(50, **other)))
-    assert sum(found.values()) == PRODUCT
+    actual = flop(run(tmp_path, forward(50, **other)))
+    assert sum(actual.values()) == PRODUCT
 
 
 def test_an_op_of_the_librarys_own_tells_its_operands_itself(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ GENERIC = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
 
 def sent(tmp_path: Path, *events: Any, kernel_args: dict[str, Any] | None = None, name: str = GENERIC) -> pd.Series:
     """The row of a kernel that was launched inside these events of the host."""
-    found = kernel(name, 100, 40, 1)
-    found["args"].update(kernel_args or {})
-    return run(tmp_path, *events, launch(20, 1), found).ops.iloc[0]
+    actual = kernel(name, 100, 40, 1)
+    actual["args"].update(kernel_args or {})
+    return run(tmp_path, *events, launch(20, 1), actual).ops.iloc[0]
 
 
 def dims(*tensors: list[int], type_: str = "float") -> dict[str, Any]:

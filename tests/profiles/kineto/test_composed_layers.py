@@ -35,11 +35,11 @@ def attributes(path: Path, *events: Event) -> pd.Series:
 
 
 def test_the_ops_of_a_layer_and_of_its_gradients_are_its_parts(tmp_path: Path) -> None:
-    found = attributes(tmp_path, BEFORE, *INSIDE, BEHIND, *BACKWARD)
-    number = found["aten::rnn_tanh"].split("layer=")[1].split(";")[0]
-    assert found["aten::rnn_tanh"] == f"dispatch=1;layer={number};trained=1"
+    actual = attributes(tmp_path, BEFORE, *INSIDE, BEHIND, *BACKWARD)
+    number = actual["aten::rnn_tanh"].split("layer=")[1].split(";")[0]
+    assert actual["aten::rnn_tanh"] == f"dispatch=1;layer={number};trained=1"
     part = f"part_of_layer={number}"
-    is_part = found.str.contains(part, regex=False)
+    is_part = actual.str.contains(part, regex=False)
     assert is_part[["aten::addmm", "aten::tanh", "TanhBackward0", "AddmmBackward0"]].all()
     assert not is_part[["aten::mm", "MmBackward0"]].any()
     assert is_part["aten::neg"].tolist() == [False, True]  # inside the gradients of other ops, and of the layer's
@@ -56,8 +56,8 @@ def test_the_layer_keeps_its_operands_and_their_format(tmp_path: Path) -> None:
 
 def test_layers_with_and_without_gradients_are_rows_of_their_own(tmp_path: Path) -> None:
     without = (op("aten::rnn_tanh", 40, 7, 8, **LAYER), op("aten::tanh", 41, 7, **STATE))
-    found = attributes(tmp_path, BEFORE, *INSIDE, *without, BEHIND, *BACKWARD)
-    assert found["aten::rnn_tanh"].str.endswith("trained=1").tolist() == [True, False]
+    actual = attributes(tmp_path, BEFORE, *INSIDE, *without, BEHIND, *BACKWARD)
+    assert actual["aten::rnn_tanh"].str.endswith("trained=1").tolist() == [True, False]
 
 
 def test_what_is_computed_again_behind_a_layer_is_no_part_of_it(tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_what_is_computed_again_behind_a_layer_is_no_part_of_it(tmp_path: Path) 
     layer = (op("aten::rnn_tanh", 62, 9, 20, **LAYER), op("aten::addmm", 63, 9, **MM), op("aten::neg", 70, 10, **STATE))
     behind = op("aten::sigmoid", 90, 11, **STATE)
     back = (*gradient(100, "SigmoidBackward0", 11), *gradient(109, "NegBackward0", 10))
-    found = attributes(tmp_path, BEFORE, again, *layer, behind, *back)
-    is_part = found.str.contains("part_of_layer=")
+    actual = attributes(tmp_path, BEFORE, again, *layer, behind, *back)
+    is_part = actual.str.contains("part_of_layer=")
     assert is_part[["aten::addmm", "NegBackward0"]].all()
     assert not is_part[["aten::sigmoid", "SigmoidBackward0"]].any()
 
@@ -77,8 +77,8 @@ def test_what_runs_again_inside_of_a_layers_gradient_is_no_part_of_it(tmp_path: 
     back, inside = gradient(60, "MulBackward0", 5)
     again = (op("aten::addmm", 61, 11, 4, **MM), event("aten::copy_", 62, 1, **STATE))
     first = {**inside, "ts": 66, "dur": 1}
-    found = attributes(tmp_path, BEFORE, *dropout(10, 5), BEHIND, back, *again, first)
-    is_part = found.str.contains("part_of_layer=")
+    actual = attributes(tmp_path, BEFORE, *dropout(10, 5), BEHIND, back, *again, first)
+    is_part = actual.str.contains("part_of_layer=")
     assert not is_part[["aten::addmm", "aten::copy_"]].any()
     assert is_part[["MulBackward0", "aten::neg"]].all()
 
@@ -92,26 +92,26 @@ def test_a_layer_that_is_only_computed_again_has_no_gradients(tmp_path: Path) ->
         op("aten::tanh", 70, 10, **STATE),
     )
     back = (*gradient(130, "TanhBackward0", 6), *gradient(139, "AddmmBackward0", 5))
-    found = attributes(tmp_path, BEFORE, *INSIDE, BEHIND, again, *layer, *back)
-    assert sorted(found["aten::rnn_tanh"].str.endswith("trained=1")) == [False, True]
+    actual = attributes(tmp_path, BEFORE, *INSIDE, BEHIND, again, *layer, *back)
+    assert sorted(actual["aten::rnn_tanh"].str.endswith("trained=1")) == [False, True]
 
 
 def test_a_layer_that_a_library_runs_has_no_parts(tmp_path: Path) -> None:
     library = op("aten::mkldnn_rnn_layer", 12, 5, **STATE)
-    found = attributes(tmp_path, BEFORE, op("aten::lstm", 10, 5, 30, **LAYER), library, BEHIND)
-    assert not found.str.contains("layer=").any()
+    actual = attributes(tmp_path, BEFORE, op("aten::lstm", 10, 5, 30, **LAYER), library, BEHIND)
+    assert not actual.str.contains("layer=").any()
 
 
 def test_kernels_of_a_device_are_no_parts(tmp_path: Path) -> None:
     ran = kernel("cudnn::rnn", 40, 5, correlation=1)
-    found = attributes(tmp_path, BEFORE, *INSIDE, launch(13, 1), ran, BEHIND)
-    assert not found.str.contains("layer=").any()
+    actual = attributes(tmp_path, BEFORE, *INSIDE, launch(13, 1), ran, BEHIND)
+    assert not actual.str.contains("layer=").any()
 
 
 def test_a_layer_without_numbers_of_autograd_has_forward_parts(tmp_path: Path) -> None:
     plain = [{**each, "args": {k: v for k, v in each["args"].items() if k != "Sequence number"}} for each in INSIDE]
-    found = attributes(tmp_path, BEFORE, *plain, BEHIND, *BACKWARD)
-    assert found[found.str.contains("part_of_layer=")].index.tolist() == ["aten::addmm", "aten::tanh"]
+    actual = attributes(tmp_path, BEFORE, *plain, BEHIND, *BACKWARD)
+    assert actual[actual.str.contains("part_of_layer=")].index.tolist() == ["aten::addmm", "aten::tanh"]
 
 
 def attention(causal: str) -> Event:
@@ -139,8 +139,8 @@ def test_a_layer_with_gradients_has_a_place_among_what_keeps_tensors(
     tmp_path: Path, backward: tuple[Event, ...], place: str | None
 ) -> None:
     ops = read(tmp_path, BEFORE, attention("True"), *INSIDE[1:], BEHIND, *backward).ops
-    (found,) = ops[ops["op"].str.endswith("attention_math")]["places"].to_numpy(dtype=object, na_value=None)
-    assert found == place
+    (actual,) = ops[ops["op"].str.endswith("attention_math")]["places"].to_numpy(dtype=object, na_value=None)
+    assert actual == place
 
 
 def test_attention_that_sees_all_keys_has_no_mask(tmp_path: Path) -> None:
@@ -159,26 +159,26 @@ def dropout(ts: float, sequence: int, name: str = "aten::dropout", dur: float = 
 def test_dropout_that_draws_is_a_layer(tmp_path: Path) -> None:
     idle = op("aten::dropout", 45, 7, 2, **STATE)  # in inference, or of nothing
     ops = read(tmp_path, BEFORE, *dropout(10, 5), idle, BEHIND, *gradient(60, "MulBackward0", 5)).ops
-    found = ops.set_index("op")["attributes"].fillna("")
-    marks = found["aten::dropout"].sort_values().tolist()
+    actual = ops.set_index("op")["attributes"].fillna("")
+    marks = actual["aten::dropout"].sort_values().tolist()
     number = marks[1].split("=")[-2].split(";")[0]
     assert marks[1] == f"dispatch=1;layer={number};trained=1"
     assert "layer" not in marks[0]
-    parts = found[found == f"part_of_layer={number}"].index
+    parts = actual[actual == f"part_of_layer={number}"].index
     assert sorted(parts.str.split("::").str[-1]) == sorted(
         ["bernoulli_", "div_", "mul", "evaluate_function: MulBackward0", "neg"]
     )
 
 
 def test_dropout_in_place_runs_op_by_op_everywhere(tmp_path: Path) -> None:
-    found = attributes(tmp_path, BEFORE, *dropout(10, 5, "aten::dropout_"), BEHIND)
-    assert not found.str.contains("layer=").any()
+    actual = attributes(tmp_path, BEFORE, *dropout(10, 5, "aten::dropout_"), BEHIND)
+    assert not actual.str.contains("layer=").any()
 
 
 def test_dropout_inside_of_attention_is_a_part_of_it(tmp_path: Path) -> None:
-    found = attributes(tmp_path, BEFORE, attention("False"), *dropout(12, 5), BEHIND)
-    number = found["aten::_scaled_dot_product_attention_math"].split(";layer=")[1]
-    assert (found[["aten::dropout", "aten::bernoulli_", "aten::mul"]] == f"part_of_layer={number}").all()
+    actual = attributes(tmp_path, BEFORE, attention("False"), *dropout(12, 5), BEHIND)
+    number = actual["aten::_scaled_dot_product_attention_math"].split(";layer=")[1]
+    assert (actual[["aten::dropout", "aten::bernoulli_", "aten::mul"]] == f"part_of_layer={number}").all()
 
 
 def test_layers_have_the_gradients_of_their_own_numbers(tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_layers_have_the_gradients_of_their_own_numbers(tmp_path: Path) -> None:
     nodes = [("MulBackward0", 8), ("Sixth", 6), ("Seventh", 7), ("MmBackward0", 9)]
     backward = [each for place, node in enumerate(nodes) for each in gradient(60 + 10 * place, *node)]
     ops = read(tmp_path, BEFORE, *forward, *backward).ops
-    found = ops.assign(name=ops["op"].str.split(": ").str[-1]).set_index("name")["attributes"].fillna("")
-    is_part = found[[name for name, _ in nodes]].str.contains("part_of_layer")
+    actual = ops.assign(name=ops["op"].str.split(": ").str[-1]).set_index("name")["attributes"].fillna("")
+    is_part = actual[[name for name, _ in nodes]].str.contains("part_of_layer")
     assert is_part.tolist() == [True, True, True, False]
     calls = ops[ops["attributes"].str.endswith("trained=1", na=False)]["calls"]
     assert calls.tolist() == [2]

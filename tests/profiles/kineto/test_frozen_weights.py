@@ -23,11 +23,11 @@ OF_INPUT, OF_WEIGHTS = matrices((4, 6), (6, 2)), matrices((6, 4), (4, 2))
 
 def backward(*products: dict[str, Any], **sizes: tuple[int, ...]) -> list[Event]:
     """Gradients of the two layers: of the second one these products alone."""
-    found = [event("autograd::engine::evaluate_function: AddmmBackward0", 60, 20, **{"Sequence number": 2})]
-    found += [event("aten::mm", 62 + 8 * place, 5, **product) for place, product in enumerate(products)]
-    found += [event("autograd::engine::evaluate_function: MmBackward0", 90, 10, **{"Sequence number": 1})]
-    found += [event("aten::mm", 92, 5, **matrices((8, 4), (4, 2))), ends(104, 8, 2)]
-    return found + [ends(110 + 5 * place, *size) for place, size in enumerate(sizes.values())]
+    actual = [event("autograd::engine::evaluate_function: AddmmBackward0", 60, 20, **{"Sequence number": 2})]
+    actual += [event("aten::mm", 62 + 8 * place, 5, **product) for place, product in enumerate(products)]
+    actual += [event("autograd::engine::evaluate_function: MmBackward0", 90, 10, **{"Sequence number": 1})]
+    actual += [event("aten::mm", 92, 5, **matrices((8, 4), (4, 2))), ends(104, 8, 2)]
+    return actual + [ends(110 + 5 * place, *size) for place, size in enumerate(sizes.values())]
 
 
 @pytest.mark.parametrize(

@@ -378,21 +378,21 @@ def test_rows_of_a_gpu_run_are_device_events(by_id: bool, tmp_path: Path) -> Non
 def test_what_compiled_code_of_a_processor_runs_between_its_ops_is_work(region: str, tmp_path: Path) -> None:
     """Its kernels have no events, and most of its time lies in an op as large as its inputs."""
     inputs = op_args([64, 32], [32, 16])
-    found = read(tmp_path, event(region, 0, 100, **inputs), event("aten::mm", 10, 60, **inputs))
-    work = count_work(found.ops, Workload(name="toy")).work.set_index("op")
+    actual = read(tmp_path, event(region, 0, 100, **inputs), event("aten::mm", 10, 60, **inputs))
+    work = count_work(actual.ops, Workload(name="toy")).work.set_index("op")
     assert work["op_class"].to_dict() == {region: "elementwise", "aten::mm": "gemm"}
     assert work["time_s"].tolist() == pytest.approx([40e-6, 60e-6])
     assert work["shapes"].isna().tolist() == [True, False]
-    assert "40 % of the time of ops is code that torch.compile generated" in found.warnings[-1]
+    assert "40 % of the time of ops is code that torch.compile generated" in actual.warnings[-1]
 
 
 def test_compiled_code_whose_kernels_are_recorded_has_no_warning(tmp_path: Path) -> None:
     """What is left of it is its host's time."""
     inner = event("graph_0_cpp_fused_add_0", 1, 40)
-    found = read(tmp_path, event("CompiledFunction", 0, 100, **op_args([64, 32])), inner)
-    work = count_work(found.ops, Workload(name="toy")).work.set_index("op")
+    actual = read(tmp_path, event("CompiledFunction", 0, 100, **op_args([64, 32])), inner)
+    work = count_work(actual.ops, Workload(name="toy")).work.set_index("op")
     assert work["op_class"].to_dict() == {"CompiledFunction": "host", "graph_0_cpp_fused_add_0": "elementwise"}
-    assert not [warning for warning in found.warnings if "torch.compile" in warning]
+    assert not [warning for warning in actual.warnings if "torch.compile" in warning]
 
 
 def test_a_launch_belongs_to_the_innermost_op_still_running(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def flop(tmp_path: Path, *events: Any, names: list[str]) -> dict[str, float]:
     kernels = [kernel(names[i % len(names)], 500 + 10 * i, 5, i + 1) for i in range(len(starts))]
     profile = read(tmp_path, *events, *launched, *kernels)
     work = count_work(profile.ops, Workload(name="toy")).work
-    return {str(op): float(found) for op, found in work.groupby(profile.ops["op"])["flop"].sum().items()}
+    return {str(op): float(actual) for op, actual in work.groupby(profile.ops["op"])["flop"].sum().items()}
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_a_layer_multiplies_once_and_its_gradient_twice(
         layer(f"{name}Backward", 100, RESULT),
         layer(f"{name}Backward", 200, RESULT, number=8),
     ]
-    found = flop(tmp_path, *events, names=["ln_kernel", "nvjet_tst_a", "nvjet_tst_b"])
-    assert found == {name: LINEAR, f"{name}Backward": 2 * LINEAR}  # that of number 8 has no function
+    actual = flop(tmp_path, *events, names=["ln_kernel", "nvjet_tst_a", "nvjet_tst_b"])
+    assert actual == {name: LINEAR, f"{name}Backward": 2 * LINEAR}  # that of number 8 has no function
 
 
 @pytest.mark.parametrize(("kind", "weights"), MLP.items())
@@ -56,9 +56,9 @@ def test_a_layer_of_two_products(kind: str, weights: tuple[list[int], list[int]]
     wide, narrow = weights
     tensors = (IMAGE, [64], [64], wide, [wide[0]], narrow, [64])
     events = [layer("_LayerNormMLP", 0, *tensors), layer("_LayerNormMLPBackward", 100, IMAGE)]
-    found = flop(tmp_path, *events, names=[f"nvjet_{i}" for i in range(4)])
+    actual = flop(tmp_path, *events, names=[f"nvjet_{i}" for i in range(4)])
     products = 2 * 32 * 64 * (wide[0] + 256)
-    assert found == {"_LayerNormMLP": products, "_LayerNormMLPBackward": 2 * products}, kind
+    assert actual == {"_LayerNormMLP": products, "_LayerNormMLPBackward": 2 * products}, kind
 
 
 def test_an_op_inside_does_the_work_where_there_is_one(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_every_fault_is_one_sentence(tmp_path: Path, values: dict[str, object], 
     assert "layers.yaml:" in str(caught.value)
 
 
-def test_all_faults_are_told_together(tmp_path: Path) -> None:
+def test_all_faults_are_reported_together(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError) as caught:
         read(tmp_path, blocks=0, vocabulary="many", heads=-1)
     assert len(str(caught.value).splitlines()) == 3

@@ -145,7 +145,7 @@ def test_real_dumps_agree_with_the_same_steps_metadata(public_data: Callable[[st
 
 
 @pytest.mark.parametrize(("last", "mode"), [("Relu", "inference"), ("ReluGrad", "training")])
-def test_inference_is_told_from_training(last: str, mode: str, tmp_path: Path) -> None:
+def test_inference_is_distinguished_from_training(last: str, mode: str, tmp_path: Path) -> None:
     """The gradient is a node of either graph: it must have run."""
     profile = profile_proto({"d/MatMul": [9], "d/Relu": [5]})
     profile.nodes[len(NODES)].name, profile.nodes[len(NODES)].op = "gradients/d/ReluGrad", "ReluGrad"

@@ -96,7 +96,7 @@ def test_real_dumps_agree_with_the_same_steps_metadata(public_data: Callable[[st
     assert not any("no optimizer" in warning for warning in graph.warnings)
 
 
-def test_inference_is_told_from_training(tmp_path: Path) -> None:
+def test_inference_is_distinguished_from_training(tmp_path: Path) -> None:
     assert read(tmp_path, SCOPE).workload.mode == "training"
     forward = SCOPE.replace("gradients/Relu_grad/ReluGrad", "dense/Relu")
     assert read(tmp_path, forward).workload.mode == "inference"

@@ -256,6 +256,6 @@ def test_rows_are_in_the_order_of_the_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "mode"), [("d/Add", "inference"), ("gradients/d/MatMul_grad/MatMul", "training")])
-def test_inference_is_told_from_training(name: str, mode: str, tmp_path: Path) -> None:
+def test_inference_is_distinguished_from_training(name: str, mode: str, tmp_path: Path) -> None:
     product = {"name": "d/MatMul", "label": "d/MatMul = MatMul(x, w)", "shape": (4, 2)}
     assert read_step(tmp_path, product, {"name": name, "label": f"{name} = Add(x, x)"}).workload.mode == mode

@@ -199,7 +199,7 @@ def test_a_timeline_is_recognised_whatever_its_first_events_are(category: str) -
 
 
 @pytest.mark.parametrize(("node", "mode"), [("d/MatMul", "inference"), ("gradients/d/MatMul", "training")])
-def test_inference_is_told_from_training(node: str, mode: str, tmp_path: Path) -> None:
+def test_inference_is_distinguished_from_training(node: str, mode: str, tmp_path: Path) -> None:
     assert read(tmp_path, [*STEP, op(node, "MatMul", EPOCH + 9, 5)]).workload.mode == mode
     tree = [*TREE[:4], scope("dense", 1, 0, 20), scope("dense/MatMul", 2, 0, 12), scope(node, 2, 12, 8)]
     assert read(tmp_path, tree).workload.mode == mode

@@ -32,9 +32,9 @@ def whole_program(entry: list[dict[str, object]], fused: list[dict[str, object]]
             computation.instructions.add(**instruction)
         if instructions:
             computation.root_id = instructions[-1]["id"]
-    name, found = hlo.read_program(proto.SerializeToString(), "program 1")
+    name, actual = hlo.read_program(proto.SerializeToString(), "program 1")
     assert name == "jit_step"
-    return found
+    return actual
 
 
 def array(*sizes: int, kind: int = F32) -> dict[str, object]:
@@ -312,8 +312,8 @@ def test_steps_in_a_row_are_told_of_the_program() -> None:
 
     given = {**root(7, array(4, 4)), "operand_ids": [6]}
     steps = [dot(3, 1, 1, 4, 4), update(4, 1), dot(5, 4, 4, 4, 4), update(6, 4)]
-    found = whole_program([named(parameter(1, 4, 4), "w"), *steps, given])
-    assert set(found.loops.values()) == {hlo.Turn("jit_step", 2)}
+    actual = whole_program([named(parameter(1, 4, 4), "w"), *steps, given])
+    assert set(actual.loops.values()) == {hlo.Turn("jit_step", 2)}
 
 
 @pytest.mark.parametrize(
@@ -343,8 +343,8 @@ def test_replicas_without_partitions_hold_whole_arrays() -> None:
     sent = {"name": "sent", "id": 7, "opcode": "all-reduce", "shape": array(8, 4)}
     for instruction in (named(parameter(1, 8, 4), "p['a']"), sent, root(6, array(8, 4))):
         computation.instructions.add(**instruction)
-    _, found = hlo.read_program(proto.SerializeToString(), "program 1")
-    assert found.state == State(32, 0.0)
+    _, actual = hlo.read_program(proto.SerializeToString(), "program 1")
+    assert actual.state == State(32, 0.0)
 
 
 def test_what_a_step_keeps_is_not_known_where_devices_may_hold_parts_of_it() -> None:

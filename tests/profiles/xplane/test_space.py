@@ -32,7 +32,7 @@ def test_a_plugins_plane_is_an_accelerator_only_where_there_is_no_other() -> Non
     assert (plugin.device, gpu.device) == (False, True)
 
 
-def test_programs_are_told_by_the_number_that_the_plane_states(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_are_recognised_by_the_number_that_the_plane_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """JAX 0.10 counts the entries of the plane from 1; a function compiled for two shapes makes two of one name."""
     stated = {1: {"program_id": "18"}, 2: {"program_id": "1"}, 3: {}}
     names = {1: "jit_step", 2: "jit_step", 3: "jit_other"}
@@ -41,8 +41,8 @@ def test_programs_are_told_by_the_number_that_the_plane_states(monkeypatch: pyte
     monkeypatch.setattr(space, "read_metadata", lambda _, __, place: space.EventMetadata("", "", stated[place]))
     monkeypatch.setattr(space, "_stat_bodies", lambda _, entry: [entry[0]])
     monkeypatch.setattr(hlo, "read_program", lambda place, _: (names[place], programs[place]))
-    found = space.programs(b"", [plane])
-    assert found == {
+    actual = space.programs(b"", [plane])
+    assert actual == {
         "18": programs[1],
         "1": programs[2],
         "3": programs[3],

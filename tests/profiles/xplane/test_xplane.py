@@ -122,7 +122,7 @@ def test_the_program_of_jax_tells_parameters_and_states(folder: str, public_data
 @pytest.mark.parametrize(
     ("more", "mode"), [(None, "inference"), ("gradient_tape/dense/MatMul:MatMul", "training"), ("x:Sum", "inference")]
 )
-def test_inference_is_told_from_training(more: str | None, mode: str, tmp_path: Path) -> None:
+def test_inference_is_distinguished_from_training(more: str | None, mode: str, tmp_path: Path) -> None:
     names = ("train", "dense/MatMul:MatMul", "dense/Relu:Relu", more or "other/Mul:Mul")
     events = [event(number, 10 * number, 9) for number in range(2, 5)]
     assert read_bytes(space([events], names), tmp_path).workload.mode == mode

@@ -42,9 +42,9 @@ def step_without_host(folder: Path, times: Mapping[str, object], **fields: objec
     """The step that a time implies, where the profile's host did nothing."""
     path = write_study(folder, times, both=False, **fields)  # type: ignore[arg-type]
     (folder / "dump.csv").write_text("\n".join(line for line in OPS.splitlines() if "host" not in line))
-    found = audit_study(path).cell("times", "A", "new")[0].implied_step
-    assert found is not None
-    return found
+    actual = audit_study(path).cell("times", "A", "new")[0].implied_step
+    assert actual is not None
+    return actual
 
 
 @pytest.mark.slow

@@ -50,8 +50,8 @@ def measured(setting: Setting) -> pd.DataFrame:
     shapes = pd.concat([profile_shapes([str(SHIPPED[name])])[0] for name in (WORKLOAD.name, OTHER)])
     products = shapes[shapes["op_class"] == "gemm"].groupby("k").head(1)
     times = 2 * products[["m", "n", "k"]].astype(float).prod(axis=1) / 1e9 / setting.threads
-    told = {"time_s": times, "library": "toy 1", "clock": "1 GHz", "threads": setting.threads, "source": "here"}
-    return MEASUREMENTS.conform(products.assign(**told), "products")
+    columns = {"time_s": times, "library": "toy 1", "clock": "1 GHz", "threads": setting.threads, "source": "here"}
+    return MEASUREMENTS.conform(products.assign(**columns), "products")
 
 
 def device(setting: Setting) -> dict[str, object]:
@@ -103,16 +103,16 @@ def test_known_rows_of_a_target_are_those_of_the_sources_shapes(rows: pd.DataFra
         pd.read_csv(p) for p in (folder.device(TWO).with_suffix(".csv"), folder.known_rows(ONE, TWO))
     )
     assert 0 < len(known_rows) < len(all_rows)
-    found = judge(folder, [WORKLOAD], [ONE, TWO]).set_index(["source", "target"]).loc[ONE.name, TWO.name]
-    assert found["predicted_s"] == rows.loc[ONE.name, TWO.name]["predicted_s"]
+    actual = judge(folder, [WORKLOAD], [ONE, TWO]).set_index(["source", "target"]).loc[ONE.name, TWO.name]
+    assert actual["predicted_s"] == rows.loc[ONE.name, TWO.name]["predicted_s"]
 
 
 def test_summary_of_all_rows(rows: pd.DataFrame) -> None:
     made = rows.assign(error=[0.05, -0.3], noise=[0.2, -0.1], low_s=[0.0, 5.0], high_s=[9.0, 6.0])
-    found = summary(made)
-    assert (found["median_error"], found["worst_error"]) == pytest.approx((0.175, 0.3))
-    assert found["noise_floor"] == pytest.approx(0.15)
-    assert found["median_reach"] == pytest.approx(1.5 * 0.15)
-    assert found["interval_coverage"] == 0.5
-    assert not found["reached"]
+    actual = summary(made)
+    assert (actual["median_error"], actual["worst_error"]) == pytest.approx((0.175, 0.3))
+    assert actual["noise_floor"] == pytest.approx(0.15)
+    assert actual["median_reach"] == pytest.approx(1.5 * 0.15)
+    assert actual["interval_coverage"] == 0.5
+    assert not actual["reached"]
     assert summary(made.assign(error=[0.05, -0.2]))["reached"]

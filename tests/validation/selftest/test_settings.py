@@ -36,7 +36,7 @@ def test_the_name_of_a_setting_parses_to_it(threads: int, isa: str, precision: s
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("AVX2", "write threads and instructions"),
         ("2xAVX3", "Did you mean"),
@@ -44,8 +44,8 @@ def test_the_name_of_a_setting_parses_to_it(threads: int, isa: str, precision: s
         ("2xAVX2-fp16", "not understood"),
     ],
 )
-def test_invalid_settings_are_refused(text: str, told: str) -> None:
-    with pytest.raises(EstimatorError, match=told):
+def test_invalid_settings_are_refused(text: str, message: str) -> None:
+    with pytest.raises(EstimatorError, match=message):
         parse(text)
 
 
@@ -60,9 +60,9 @@ def test_invalid_settings_are_refused(text: str, told: str) -> None:
     ],
 )
 def test_settings_of_a_processor_are_detected(flags: frozenset[str], cores: int, names: list[str]) -> None:
-    found = detected(flags, cores)
-    assert [setting.name for setting in found] == names
-    assert all(supported(setting, flags, cores) for setting in found)
+    actual = detected(flags, cores)
+    assert [setting.name for setting in actual] == names
+    assert all(supported(setting, flags, cores) for setting in actual)
 
 
 def test_bf16_needs_instructions_for_it() -> None:

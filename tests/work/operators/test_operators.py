@@ -287,8 +287,8 @@ def class_of_name(name: str) -> str:
 
 
 def test_class_of_each_name() -> None:
-    found = [(name, op_class, class_of_name(name)) for name, op_class in CASES]
-    assert [(name, op_class, read) for name, op_class, read in found if read != op_class] == []
+    actual = [(name, op_class, class_of_name(name)) for name, op_class in CASES]
+    assert [(name, op_class, read) for name, op_class, read in actual if read != op_class] == []
 
 
 def test_copies_across_the_hosts_link_and_waits_for_them_are_input() -> None:
