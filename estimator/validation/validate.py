@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from estimator.core import csv_files
 from estimator.core.errors import EstimatorError, suggestion
 from estimator.validation import (
+    cards,
     clusters,
     collectives,
     language_models,
@@ -109,6 +110,7 @@ DATA_SETS = (  # in the order of the table
     DataSet(whole_models, whole_models.read_runs, judge_whole_models),
     DataSet(networks, networks.read_rates, by_ours(networks.judge), one_suffices=True),
     DataSet(layers, layers.read_rates, by_ours(layers.judge)),
+    DataSet(cards, cards.read_rates, by_ours(cards.judge)),
     DataSet(collectives, collectives.read_rows, by_ours(collectives.judge)),
     DataSet(scaling, scaling.read_rates, lambda r, rates: scaling.judge(rates)),
     DataSet(clusters, clusters.read_runs, by_ours(clusters.judge)),

@@ -1,9 +1,7 @@
 """The memory of cards that trained BERT and ResNet-50 in PyTorch, by nvidia-smi (lambdal/deeplearning-benchmark)."""
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,35 +9,14 @@ import pytest
 
 from estimator.core.interval import bounds
 from estimator.core.parallel import Split
-from estimator.core.types import Profile, RunPlan, Workload
+from estimator.core.types import RunPlan
 from estimator.pipeline.group_memory import memory_of_group
-from estimator.profiles import read_profile
-from estimator.profiles.layers import Layers, profile_of
+from estimator.validation.cards import profile_of_model
 
 pytestmark = pytest.mark.slow  # 59 rows
 MIB = 2**20
 NVIDIA = "a100-pcie-80gb"  # the reserve is one for all of a vendor
-SQUAD: dict[str, Any] = {
-    "kind": "bert", "head": "span", "pooler": False, "vocabulary": 30522, "sequence_length": 384, "max_positions": 512,
-}  # fmt: skip
-SIZES = {
-    "bert_base_squad": {"blocks": 12, "hidden_size": 768, "heads": 12},
-    "bert_large_squad": {"blocks": 24, "hidden_size": 1024, "heads": 16},
-}
 BERT, RESNET = "bert_.*", "resnet50"
-
-
-def profile(model: str, batch: int, precision: str) -> Profile:
-    """The shipped capture of ResNet-50, or BERT as its layers."""
-    if model == RESNET:
-        return resnet()
-    layers = Layers.model_validate({**SQUAD, **SIZES[model], "micro_batch": batch, "precision": precision})
-    return profile_of(layers, Workload(name=model, framework="pytorch"))
-
-
-@cache
-def resnet() -> Profile:
-    return read_profile(RESNET)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +33,7 @@ def cards(public_data: Callable[[str], Path]) -> pd.DataFrame:
 def _interval(model: str, precision: str, batch_of_card: float, cards: int) -> tuple[float, float, float]:
     batch = int(batch_of_card)
     plan = RunPlan(NVIDIA, batch=batch, precision=precision, draws=200)
-    use = memory_of_group(profile(model, batch, precision), plan, Split(), cards)
+    use = memory_of_group(profile_of_model(model, batch, precision), plan, Split(), cards)
     low, mid, high = (float(end) / MIB for end in bounds(use.total))
     return low, mid, high
 
