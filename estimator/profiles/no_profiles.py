@@ -44,9 +44,22 @@ KINDS = (  # what the beginning of the file holds, and what it is
         re.compile(rb'^\s*\{.{0,400}?"nodes"\s*:\s*\[.{0,2000}?"(ctrl_deps|fw_parent|rf_id)"', re.DOTALL),
         EXECUTION_TRACE,
     ),
+    (
+        re.compile(rb"^(\xfd7zXZ\x00|BZh\d1AY|\x28\xb5\x2f\xfd)"),
+        "this is compressed by xz, bzip2 or zstd; expected a plain file or gzip, so unpack it first",
+    ),
+    (
+        re.compile(rb"^version https://git-lfs"),
+        "this is a pointer of Git LFS to a file that was not downloaded; expected that file, so run 'git lfs pull'",
+    ),
+    (
+        re.compile(rb"^SQLite format 3"),
+        "this is a database (SQLite), as Nsight Systems and rocprof write; expected a Kineto trace or XPlane, so "
+        "record one with torch.profiler, or convert this to an op table (CSV)",
+    ),
     (re.compile(rb'"rocprofiler-sdk-tool"\s*:'), f"this is the JSON of rocprofv3, {ROCPROF}"),
     (
-        re.compile(rb'^"?Kind"?,"?Agent_Id|^"?Name"?,"?Calls"?,"?TotalDuration'),
+        re.compile(rb'^"?Kind"?,"?Agent_Id|^"?Name"?,"?Calls"?,"?TotalDuration|^"?Index"?,"?KernelName'),
         f"this is a table of rocprof, {ROCPROF}",
     ),
     (re.compile(rb"(?i)rocprof(v\d|iler)"), f"this is a file of rocprof, {ROCPROF}"),
