@@ -23,6 +23,10 @@ AVERAGES = (
     "this is a table of averages of PyTorch's profiler, with names cut short and no steps; expected a trace, so write "
     "one with export_chrome_trace"
 )
+LEGACY = (
+    "this is a trace of PyTorch's profiler before Kineto, without operands and kernels; expected a Kineto trace, so "
+    "record one with torch.profiler"
+)
 PAGE = (
     "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so give "
     "that"
@@ -64,6 +68,7 @@ KINDS = (  # what the beginning of the file holds, and what it is
     ),
     (re.compile(rb"(?i)rocprof(v\d|iler)"), f"this is a file of rocprof, {ROCPROF}"),
     (TABLE_OF_AVERAGES, AVERAGES),
+    (re.compile(rb'"pid"\s*:\s*"(CPU|CUDA) functions"'), LEGACY),
     (re.compile(rb'^\s*\{\s*"(segments|device_traces|external_annotations)"\s*:'), MEMORY),
     (re.compile(rb'^\s*[\[{].{0,4000}?"(%b)"\s*:' % PAGE_KEYS, re.DOTALL), PAGE),
     (re.compile(rb"(?m)^(units_of_work|figure_of_merit):"), OWN.format("a study", "'estimator fom' or 'report'")),

@@ -35,6 +35,7 @@ aten::addmm...  23.78%    19.077ms          57
         ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "git lfs pull"),
         ('{"segments": [], "device_traces": [[]]}', "memory"),
         (AVERAGES, "export_chrome_trace"),
+        ('[{"name": "aten::mm", "ph": "X", "ts": 1, "dur": 2, "tid": 1, "pid": "CPU functions"}]', "Kineto"),
     ],
 )
 def test_files_that_are_no_profiles_are_refused_with_what_they_are(text: str, words: str, tmp_path: Path) -> None:
