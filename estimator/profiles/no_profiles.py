@@ -23,6 +23,10 @@ AVERAGES = (
     "this is a table of averages of PyTorch's profiler, with names cut short and no steps; expected a trace, so write "
     "one with export_chrome_trace"
 )
+LEGACY = (
+    "this is a trace of PyTorch's profiler before Kineto, without operands and kernels; expected a Kineto trace, so "
+    "record one with torch.profiler"
+)
 PAGE = (
     "this is not a profile, but a page that XProf made of one; expected the xplane.pb from which it was made, so give "
     "that"
@@ -44,13 +48,27 @@ KINDS = (  # what the beginning of the file holds, and what it is
         re.compile(rb'^\s*\{.{0,400}?"nodes"\s*:\s*\[.{0,2000}?"(ctrl_deps|fw_parent|rf_id)"', re.DOTALL),
         EXECUTION_TRACE,
     ),
+    (
+        re.compile(rb"^(\xfd7zXZ\x00|BZh\d1AY|\x28\xb5\x2f\xfd)"),
+        "this is compressed by xz, bzip2 or zstd; expected a plain file or gzip, so unpack it first",
+    ),
+    (
+        re.compile(rb"^version https://git-lfs"),
+        "this is a pointer of Git LFS to a file that was not downloaded; expected that file, so run 'git lfs pull'",
+    ),
+    (
+        re.compile(rb"^SQLite format 3"),
+        "this is a database (SQLite), as Nsight Systems and rocprof write; expected a Kineto trace or XPlane, so "
+        "record one with torch.profiler, or convert this to an op table (CSV)",
+    ),
     (re.compile(rb'"rocprofiler-sdk-tool"\s*:'), f"this is the JSON of rocprofv3, {ROCPROF}"),
     (
-        re.compile(rb'^"?Kind"?,"?Agent_Id|^"?Name"?,"?Calls"?,"?TotalDuration'),
+        re.compile(rb'^"?Kind"?,"?Agent_Id|^"?Name"?,"?Calls"?,"?TotalDuration|^"?Index"?,"?KernelName'),
         f"this is a table of rocprof, {ROCPROF}",
     ),
     (re.compile(rb"(?i)rocprof(v\d|iler)"), f"this is a file of rocprof, {ROCPROF}"),
     (TABLE_OF_AVERAGES, AVERAGES),
+    (re.compile(rb'"pid"\s*:\s*"(CPU|CUDA) functions"'), LEGACY),
     (re.compile(rb'^\s*\{\s*"(segments|device_traces|external_annotations)"\s*:'), MEMORY),
     (re.compile(rb'^\s*[\[{].{0,4000}?"(%b)"\s*:' % PAGE_KEYS, re.DOTALL), PAGE),
     (re.compile(rb"(?m)^(units_of_work|figure_of_merit):"), OWN.format("a study", "'estimator fom' or 'report'")),

@@ -19,6 +19,7 @@ SHARED = (
     "the step is the mean over {count} devices for which this processor stands: they share its cores, so that times "
     "say little of a device by itself"
 )
+COPIES = "{count} of the dumps hold the same record as another one: they are left out"
 RANK_COLUMNS = ("rank", "placement", "stream", "places")  # differ between ranks that do the same work
 
 
@@ -40,9 +41,11 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     """One profile of several ranks: times and amounts are means, ``time_spread_s`` their standard deviation.
 
     Dumps of one rank that were recorded one after the other are windows of one process, or runs: their steps' mean
-    stands for the rank. Ranks count alike, however many steps each has. Raises EstimatorError where dumps that state no
-    ranks of their own cover different numbers of steps, or only some have shapes.
+    stands for the rank. Ranks count alike, however many steps each has. Copies of a dump are left out. Raises
+    EstimatorError where dumps that state no ranks of their own cover different numbers of steps, or only some have
+    shapes.
     """
+    profiles = _distinct(profiles)
     if len(profiles) == 1:
         return profiles[0]
     _refuse_unlike_shapes(profiles)
@@ -58,6 +61,23 @@ def merge(profiles: Sequence[Profile]) -> Profile:
         )
     ranks = [profile.ranks for profile in processes]
     return _merged(processes, ranks, sum(ranks))
+
+
+def _distinct(profiles: Sequence[Profile]) -> list[Profile]:
+    """The profiles of different records, with a warning where there are copies, as of a trace beside its zipped one."""
+    distinct: list[Profile] = []
+    for profile in profiles:
+        if not any(_same_record(profile, other) for other in distinct):
+            distinct.append(profile)
+    if count := len(profiles) - len(distinct):
+        warnings = (*distinct[0].warnings, COPIES.format(count=count))
+        distinct[0] = dataclasses.replace(distinct[0], warnings=warnings)
+    return distinct
+
+
+def _same_record(one: Profile, other: Profile) -> bool:
+    """Whether two profiles were recorded at the same time, and hold the same."""
+    return one.recorded_s is not None and one.recorded_s == other.recorded_s and one.ops.equals(other.ops)
 
 
 def _state_their_ranks(profiles: Sequence[Profile]) -> bool:

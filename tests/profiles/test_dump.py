@@ -26,6 +26,13 @@ def test_plain_and_gzip_files_have_equal_content(tmp_path: Path) -> None:
         assert read_profile(written.path).ops["time_s"].sum() == 0.25
 
 
+@pytest.mark.parametrize("first", [0, 1, 9])
+def test_a_gzip_file_of_several_members_is_read_as_one(first: int, tmp_path: Path) -> None:
+    members = write(tmp_path, gzip.compress(TABLE[:first]) + gzip.compress(TABLE[first:]))
+    assert members.head == members.content == TABLE
+    assert read_profile(members.path).ops["time_s"].sum() == 0.25
+
+
 def test_a_gzip_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump, "GROWTH_FREE", 1 << 20)
     bomb = write(tmp_path, gzip.compress(TABLE + bytes(1 << 23)))

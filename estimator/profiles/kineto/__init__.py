@@ -113,9 +113,9 @@ def _scan_nested(dump: Dump) -> tuple[Trace, Nesting]:
     trace = scan(dump)
     _refuse_unusable(trace)
     nest = nest_ops(trace)
+    complete_layers(trace)
     complete_convolutions(trace, nest)
     complete_attention(trace, nest)
-    complete_layers(trace)
     return trace, nest
 
 

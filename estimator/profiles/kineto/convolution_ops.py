@@ -21,6 +21,11 @@ from estimator.profiles.kineto.arguments import (
 CONVOLUTION = "input weight bias stride padding dilation"
 ONEDNN = "input weight bias padding stride dilation groups"
 SLOW = "input weight kernel bias stride padding dilation"
+FUNCTIONS = {  # autograd functions of apex; the trace lists the result's gradient alone of theirs
+    **dict.fromkeys(("ConvBias_", "ConvBiasReLU_"), "input weight bias padding stride"),
+    "ConvBiasMaskReLU_": "input weight bias mask padding stride",
+    "ConvFrozenScaleBiasReLU_": "input weight scale bias padding stride",
+}
 CONVOLUTIONS = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), f"{CONVOLUTION} groups"),
     **dict.fromkeys(
@@ -39,9 +44,8 @@ CONVOLUTIONS = {
         ("cudnn_convolution_add_relu", "miopen_convolution_add_relu"),
         "input weight z alpha bias stride padding dilation groups",
     ),
-    **dict.fromkeys(("ConvBias_", "ConvBiasReLU_"), "input weight bias padding stride"),  # of apex
-    "ConvBiasMaskReLU_": "input weight bias mask padding stride",
-    "ConvFrozenScaleBiasReLU_": "input weight scale bias padding stride",
+    **FUNCTIONS,
+    **{f"{name}Backward": f"grad_output {arguments}" for name, arguments in FUNCTIONS.items()},
     "cudnn_convolution_transpose": "input weight padding output_padding stride dilation groups",
     "miopen_convolution_transpose": "input weight bias padding output_padding stride dilation groups",
     **dict.fromkeys(
@@ -141,7 +145,8 @@ def states_strides(call: Call) -> bool:
 
 def _suffix(base: str) -> str:
     """What the name of a convolution's gradient ends in; nothing for the convolution itself."""
-    return next((suffix for suffix in LIBRARY_ROLES if base.removesuffix("_overrideable").endswith(suffix)), "")
+    name = base.removesuffix("_overrideable").lower()
+    return next((suffix for suffix in LIBRARY_ROLES if name.endswith(suffix)), "")
 
 
 def _of_library(base: str) -> bool:

@@ -187,17 +187,26 @@ def _adopt_products(trace: Trace, nest: Nesting, op: Integers) -> None:
 
 
 def _launch_of(wanted: Integers, wanted_start: Integers, known: Integers, start: Integers) -> Integers:
-    """The row of each event's launch: of several with one id, as of several processes, the last before the event.
+    """The row of each event's launch; −1: there is none.
 
-    The id 0 of several launches names none. −1: there is none.
+    Of several launches with one id, as of several processes, each is of one event, in the order of time, where these
+    are as many; else an event's is the last before it. The id 0 of several launches names none.
     """
     order = np.lexsort((start, known))
+    start = start[order]
     first, end = (np.searchsorted(known[order], wanted, side=side) for side in ("left", "right"))
     row = np.where((end > first) & (wanted != ABSENT), first, -1)
     shared = np.flatnonzero((end - first > 1) & (row >= 0))
-    for event in shared.tolist():
-        earlier = np.searchsorted(start[order[first[event] : end[event]]], wanted_start[event], side="right")
-        row[event] = first[event] + max(int(earlier) - 1, 0) if wanted[event] else -1
+    row[shared[wanted[shared] == 0]] = -1
+    shared = shared[wanted[shared] != 0]
+    shared = shared[np.lexsort((wanted_start[shared], wanted[shared]))]
+    for id_ in slices(wanted[shared]):
+        events = shared[id_]
+        launches = np.arange(first[events[0]], end[events[0]])
+        if len(launches) != len(events) or (start[launches] > wanted_start[events]).any():
+            earlier = np.searchsorted(start[launches], wanted_start[events], side="right")
+            launches = launches[np.maximum(earlier - 1, 0)]
+        row[events] = launches
     return np.where(row >= 0, order[row], -1) if len(order) else np.full_like(row, -1)
 
 

@@ -38,7 +38,8 @@ PRODUCTS = {  # the names of their arguments
 OF_LIBRARIES = (  # their names, with the library, and the names of their arguments
     (r"aiter::_?(gemm|flatmm|gfx\d+)_a\w*|vllm::\w*unquantized_gemm\w*", "a b"),
     (r"(vllm|aiter)::_?rocm_aiter_\w*gemm\w*|vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*", "a b"),
-    (r"_rocm_C::(wvSplitK\w*|LLMM1)", "a b"),
+    (r"_rocm_C::(wvSplitK\w*|LLMM1)|aiter::hipb_mm|vllm::gemm_with_dynamic_quant", "a b"),
+    (r"vllm::fp8_gemm_nt_op|sglang::deep_gemm_fp8_fp8_bf16_nt", "a scale_a b"),  # of DeepGEMM
     (r"(sgl_kernel|trtllm|vllm)::\w*scaled_mm\w*|bitsandbytes::int8_linear_matmul|fbgemm::f8f8bf16(_\w+wise)?", "a b"),
     (r"_C::cutlass_scaled_mm\w*", "out a b"),
     (r"aiter::batched_gemm_a\w*|sgl_kernel::bmm_fp8", "a b"),
@@ -51,7 +52,7 @@ OF_TEMPLATE = re.compile(r"(?<![a-z])(b|add|badd|int_|scaled_)?mm(?![a-z])")
 GROUPED = r"aten::_(scaled_)?grouped_mm(_v2)?|primus_turbo\w*::(ck_)?grouped_gemm(_variable_k)?(_impl)?"
 FACTORS = {"a": "a", "b": "b", "weight": "b"}
 PACKED = re.compile(r"a4w4|afp4wfp4")  # two fp4 numbers in a byte
-PACKED_WEIGHTS = re.compile(r"a(16|8)w(fp|int)?4")  # in the weights alone
+PACKED_WEIGHTS = re.compile(r"a(16|8)w(fp|int)?4|gemm_with_dynamic_quant")  # in the weights alone
 TRUE = ("true", "1")
 
 

@@ -27,7 +27,7 @@ PLAIN = (
     Rule("host", r"_?c10d_functional::wait_tensor"),  # for a message that has its own row
     Rule("collective", rf"{COMMUNICATOR}\w+|record_param_comms"),
     Rule("fused_elementwise", GENERATED),
-    Rule("host", r"(autograd::engine|torch::autograd|profiler)::.*|Optimizer\..*|\w+Backward\d*|detach_?"),
+    Rule("host", r"(autograd::engine|torch::autograd|profiler)::.*|Optimizer\..*|(?!Conv\w+_B)\w+Backward\d*|detach_?"),
     Rule("host", r"TorchDynamo Cache Lookup|AOTDispatcher Runtime Wrapper.*|Pregraph bytecode"),
     Rule("host", r"ProfilerStep\W\d+|(cuda|hip)[A-Z]\w+|cu(Launch|Mem|Stream|Event|Ctx|Module|Func)\w+"),
 )

@@ -7,6 +7,7 @@ import re
 from estimator.work.operators.rule import ATTENDED, Family, Rule
 
 CONVOLUTION = r"((mkldnn|cudnn|miopen|slow|thnn)_)?conv(olution\w*|_?(transpose|depthwise|dilated|tbc|[123]d)\w*)"
+APEX = r"Conv(Bias|FrozenScaleBias)(Mask)?(ReLU)?_"  # autograd functions of that library
 ADDED = ("summand", "a", "b")
 BACKWARD, OF_LIBRARY = ("output", "image", "weights"), ("image", "output", "weights")
 ATTENDED_GRAD = ("", *ATTENDED)
@@ -200,12 +201,14 @@ LIBRARY_RULES = (  # of libraries beside PyTorch, whose names mean something wit
     Rule("host", r"PythonSubclass|(_FromTorchTensor|_ToTorchTensor|(Nested)?Redistribute)(Backward)?"),  # of DTensor
     Rule("host", r"RegisterPostBackwardFunction(Backward)?"),  # of FSDP
     Rule("host", r"torchao::\w+_affine(_\w+)?"),
-    Rule("convolution", r"Conv(Bias|FrozenScaleBias)(Mask)?(ReLU)?_"),  # of apex
+    Rule("convolution", APEX),
+    Rule("convolution_grad", rf"{APEX}Backward", operands=BACKWARD),
     Rule("gemm", r"aiter::_?(batched_gemm|gemm|flatmm|gfx\d+)_a\w*|(vllm|aiter)::_?rocm_aiter_\w*gemm\w*"),
     Rule("gemm", r"vllm::\w*w8a8\w*|sglang_profiler::\w*(gemm_a(fp)?\d+w|hgemm)\w*"),
     Rule("gemm", r"vllm::\w*unquantized_gemm\w*|_rocm_C::(wvSplitK\w*|LLMM1)|_C::cutlass_scaled_mm\w*"),
     Rule("gemm", r"(sgl_kernel|trtllm|vllm)::\w*scaled_mm\w*|sgl_kernel::bmm_fp8|bitsandbytes::int8_linear_matmul"),
     Rule("gemm", r"fbgemm::f8f8bf16(_\w+wise)?|tex(_ts)?::te_gemm(_ts)?|triton_(b|add|badd)?mm(_\w*)?"),
+    Rule("gemm", r"vllm::(gemm_with_dynamic_quant|fp8_gemm_nt_op)|sglang::deep_gemm_fp8_fp8_bf16_nt|aiter::hipb_mm"),
     Rule("gemm", r"primus_turbo\w*::(hipblaslt_gemm\w*|(ck_)?grouped_gemm(_variable_k)?(_impl)?)"),
     Rule("gemm", r"_(Linear|GroupedLinear|LayerNormLinear|LayerNormMLP)(Backward)?"),  # of Transformer Engine
     Rule("attention_grad", r"flash_attn_3::bwd|xformers\w*::flash_bwd", operands=ATTENDED_GRAD, positions=1),

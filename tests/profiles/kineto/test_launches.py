@@ -195,3 +195,13 @@ def test_the_kernel_that_multiplies_gets_the_operands(
     )  # fmt: skip
     by_kernel = profile.ops.set_index("kernel")["shapes"].fillna("").to_dict()
     assert by_kernel == {worker: "8x4;4x16", helper: ""}
+
+
+def test_of_launches_with_one_id_each_is_of_one_event_in_turn(tmp_path: Path) -> None:
+    """Two processes in one trace, each with a device that lags behind its host."""
+    ops = [event("aten::first", 0, 10), event("aten::second", 20, 10)]
+    kernels = [kernel("one", 120, 5, 3), kernel("other", 140, 5, 3, device=1)]
+    profile = read(tmp_path, *ops, launch(5, 3), launch(25, 3), *kernels)
+    assert profile.ops.set_index("kernel")["op"].to_dict() == {"one": "aten::first", "other": "aten::second"}
+    early = read(tmp_path, *ops, launch(5, 3), launch(25, 3), kernel("one", 12, 5, 3), kernel("other", 20, 5, 3))
+    assert early.ops["op"].tolist() == ["aten::first"] * 2  # the second launch came too late for either

@@ -1,4 +1,4 @@
-"""Layers of Transformer Engine and their gradients in a trace, which has no op of their products."""
+"""Layers that are functions of a library, and their gradients, in a trace that has no op of their products."""
 
 from pathlib import Path
 from typing import Any
@@ -65,3 +65,28 @@ def test_an_op_inside_does_the_work_where_there_is_one(tmp_path: Path) -> None:
     outer, inner = layer("_Linear", 0, WEIGHT, IMAGE), layer("aten::mm", 2, [32, 64], [64, 192])
     profile = read(tmp_path, outer, {**inner, "dur": 5}, launch(3, 1), kernel("nvjet", 50, 5, 1))
     assert profile.ops["op"].tolist() == ["aten::mm"]
+
+
+def fused(name: str, ts: float, number: int, values: list[str], *dims: list[int]) -> Any:
+    types = ["c10::Half" if sizes else "Scalar" for sizes in dims]
+    args: dict[str, Any] = {"Input Dims": [*dims], "Input type": types, "Sequence number": number}
+    stated: dict[str, Any] = {"Concrete Inputs": values} if values else {}
+    return event(name, ts, 10, **args, **stated)
+
+
+@pytest.mark.parametrize("between", [1, 2])
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_function_of_apex_convolves_and_its_gradient_twice(between: int, stated: bool, tmp_path: Path) -> None:
+    """Its strides follow from the sizes where the trace has no values."""
+    name = "ConvBias_" if between == 1 else "ConvFrozenScaleBiasReLU_"
+    operands = ([2, 16, 8, 8], [32, 16, 3, 3], *[[1, 32, 1, 1]] * between, [], [])
+    values = ["", "", *[""] * between, "1", "2"] if stated else []
+    result = [2, 32, 4, 4]
+    events = [
+        fused(name, 0, 7, values, *operands),
+        fused(f"{name}Backward", 100, 7, [""] if stated else [], result),
+        fused(f"{name}Backward", 200, 8, [""] if stated else [], result),
+    ]
+    actual = flop(tmp_path, *events, names=["bias_kernel", "conv_dgrad", "conv_wgrad"])
+    convolution = 2 * 2 * 4 * 4 * 32 * 16 * 9
+    assert actual == {name: convolution, f"{name}Backward": 2 * convolution}  # that of number 8 has no function

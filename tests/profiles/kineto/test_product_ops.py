@@ -37,6 +37,10 @@ def te_flags(a: str, b: str) -> list[str]:
         ("vllm::rocm_aiter_triton_gemm_a8w8_blockscale", [A, ROWS, [M, 1], [1, 1]], []),
         ("vllm::apply_w8a8_block_fp8_linear", [A, ROWS, NONE, [1, 1]], []),
         ("sglang_profiler::fp8_utils_gemm_a8w8_blockscale_12", [A, ROWS, [M, 1], [1, 1]], []),
+        ("vllm::gemm_with_dynamic_quant", [A, [N, K // 2], [N, 1], NONE, NONE], []),  # two numbers in a byte
+        ("vllm::fp8_gemm_nt_op", [A, [M, 1], ROWS, [1, 1], [M, N], NONE], []),
+        ("sglang::deep_gemm_fp8_fp8_bf16_nt", [A, [M, 1], ROWS, [1, 1], [M, N]], []),
+        ("aiter::hipb_mm", [A, COLUMNS, NONE, NONE], []),
         ("_rocm_C::wvSplitK", [ROWS, A, NONE, NONE], []),
         ("_C::cutlass_scaled_mm", [[M, N], A, COLUMNS, [1], [1], NONE], []),
         ("sgl_kernel::fp8_scaled_mm", [A, COLUMNS, [M], [N], NONE, NONE], []),

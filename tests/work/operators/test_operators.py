@@ -319,6 +319,7 @@ def test_an_operator_is_known_by_its_own_name() -> None:
         ("aten::tanh_backward", "tanh_grad"), ("_MklTanh", "tanh"), ("aten::sigmoid.out", "sigmoid"),
         ("aten::log_sigmoid_forward", "activation"), ("BiasAddGrad", "bias_grad"), ("_FusedMatMul", "gemm"),
         ("Conv2DBackpropFilter", "convolution_grad_weights"), ("aten::convolution_backward", "convolution_grad"),
+        ("ConvBiasReLU_", "convolution"), ("ConvBiasReLU_Backward", "convolution_grad"),
         ("void cudnn::cnn::wgrad_alg0_engine<float>(x)", "convolution_grad_weights"),
         ("ResourceApplyAdam", "adam"), ("ResourceApplyKerasMomentum", "sgd_momentum"),
         ("AssignSubVariableOp", "accumulate"),
