@@ -17,9 +17,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import HELPER
 from estimator.core.errors import EstimatorError, kind_of_value
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, chrome_trace, events, graph, phases
+from estimator.profiles import canonical, chrome_trace, events, phases
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.modes import UNLISTED
 from estimator.profiles.tfprof import names
@@ -79,7 +80,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     helpers = _helpers(table)
     ops = table.assign(
         op_type=table["op_type"].where(table["kernel"].notna(), names.op_types(table["op"])),
-        attributes=[graph.HELPER if row in helpers else None for row in table.index],
+        attributes=[HELPER if row in helpers else None for row in table.index],
         placement=table["place"],
     )
     ops = phases.fill(canonical.to_ops(ops.drop(columns="place"), where))

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from estimator.core.attributes import ACROSS_LINK
 from estimator.profiles import messages, phases
 from estimator.profiles.xplane import attention, passes
 from estimator.profiles.xplane.depthwise import restore_groups
@@ -31,7 +32,6 @@ HOST_MEMORY = 5  # the memory space of a layout, ``S(5)`` in XLA's texts
 SENDS = re.compile(r"(ragged-)?all-|reduce-scatter|collective-")  # begins the opcodes of collectives
 WHOLE_SHARDINGS = (0, 1)  # replicated, or on one device: OpSharding's types
 FLOATS = ("fp64", "fp32", "fp16", "bf16")  # formats of weights and states
-ACROSS_LINK = "memory=host"  # the attribute of copies from or to the host's memory
 AXES = {  # of a product, and what OPS' attributes call them
     "lhs_contracting_dimensions": "contract_a",
     "rhs_contracting_dimensions": "contract_b",

@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import HELPER, with_attribute
 from estimator.core.number_formats import known_format
-from estimator.core.schema import with_attribute
 from estimator.core.types import Integers
 from estimator.profiles import frameworks, phases
 from estimator.profiles.events import Tally
-from estimator.profiles.graph import HELPER
 from estimator.profiles.xplane import hlo
 from estimator.profiles.xplane.space import PROGRAM_ID, EventMetadata, Line, Plane
 from estimator.profiles.xplane.state import State
