@@ -25,8 +25,8 @@ from estimator.profiles.events import Batch, Tally
 from estimator.profiles.frameworks import of_programs, with_framework
 from estimator.profiles.steps import NOTHING_IN_STEPS, Windows
 from estimator.profiles.timeline import step_at
-from estimator.profiles.xplane import hlo
 from estimator.profiles.xplane.devices import STEPS_LINE
+from estimator.profiles.xplane.instructions import strip_number
 from estimator.profiles.xplane.space import DEVICE, XLA_LINE
 
 FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
@@ -237,7 +237,7 @@ def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
     """The rows of OPS of all steps together, in the order in which they first ran; kinds with equal names are one."""
     places = list(trace.lanes)
     rows = [
-        {"op": op or UNNAMED, "op_type": hlo.strip_number(op), "placement": trace.names.get((places[lane][0], None))}
+        {"op": op or UNNAMED, "op_type": strip_number(op), "placement": trace.names.get((places[lane][0], None))}
         for lane, op, _, _ in list(trace.kinds)[: len(tally.calls)]
     ]
     time = tally.self_ps / 1e12
