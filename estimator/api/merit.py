@@ -18,7 +18,9 @@ from estimator.api.html import to_html
 from estimator.core.errors import EstimatorError
 from estimator.core.files import place
 from estimator.core.types import StudyResult
-from estimator.reports import documents, summaries
+from estimator.reports import summaries
+from estimator.reports.documents import plain
+from estimator.reports.study_documents import figures_of_merit
 from estimator.reports.text import format_interval
 from estimator.studies.run import run_study
 
@@ -92,7 +94,7 @@ class FigureOfMeritResult:
 
     def document(self) -> dict[str, Any]:
         """The document that ``estimator fom --json`` prints. Raises EstimatorError for a study without machines."""
-        document: dict[str, Any] = documents.plain(documents.figures_of_merit(self.study))
+        document: dict[str, Any] = plain(figures_of_merit(self.study))
         return document
 
     def plot(self) -> Figure:

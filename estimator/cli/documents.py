@@ -15,6 +15,7 @@ from estimator.core.types import MemoryUse, RunPlan, Sourced, StudyResult, Workl
 from estimator.devices.specs.table.cells import Subject, spec_of
 from estimator.devices.specs.table.layout import Column, Layout
 from estimator.reports import documents
+from estimator.reports.documents import Document
 from estimator.rollup import presets as definitions
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from estimator.devices.importers import Imported
     from estimator.validation.validate import Validation
 
-Document = dict[str, Any]
 FAULT = re.compile(r"(?:(?P<file>\S.*?\.ya?ml)(?::(?P<line>\d+))?: )?(?P<sentence>.*)", re.DOTALL)
 
 

@@ -9,13 +9,13 @@ import os
 import re
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from estimator.cli.folding import cell_width, cut, fold, printable, text_width
 from estimator.reports.text import split_interval
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ GAP = 2  # blanks between the columns of a table
 SHORTEST_NAME = 32  # to which a name in a first column may be cut
 LONGEST_TEXT = 24  # longest unwrapped text in a table too wide for its terminal
 CODES = {"bold": "1", "italic": "3", "yellow": "33", "cyan": "36"}  # of ANSI terminals
-CURSOR = dict.fromkeys(map(ord, "\a\b\v\f\r"))
-WORD = re.compile(r"\s*\S+\s*")
 LONGEST_WORD = 72  # of a note to people: names of kernels can have hundreds of letters, which JSON and pipes keep
 LONG_WORD = re.compile(rf"(?<![^\s('])(?![./~])[^\s();']{{{LONGEST_WORD + 1},}}")  # no path
 
@@ -222,61 +220,9 @@ def _fitted(table: Table, width: int) -> tuple[list[Column], list[list[str]], li
     return columns, texts, widths
 
 
-def cut(text: str, width: int) -> str:
-    """A text of one line with an ellipsis in its middle, where it is too wide; a text of several lines as it is."""
-    if cell_width(text) <= width or "\n" in text:
-        return text
-    head = _fitting(text, max(1, width // 2))
-    tail = next(
-        (n for n in range(head, len(text)) if cell_width(text[n:]) < width - cell_width(text[:head])), len(text)
-    )
-    return f"{text[:head]}…{text[tail:]}"
-
-
 def _aligned(text: str, width: int, column: Column) -> str:
     blanks = " " * (width - cell_width(text))
     return f"{blanks}{text}" if column.right else f"{text}{blanks}"
-
-
-def fold(text: str, width: int) -> list[str]:
-    """The lines of a text, folded between words; a word that is too long by itself is folded too."""
-    return [part for line in text.split("\n") for part in _folded(line, width)]
-
-
-def _folded(line: str, width: int) -> list[str]:
-    if cell_width(line) <= width:
-        return [line]
-    parts, room = [""], width
-    for word in WORD.findall(line):
-        if parts[-1] and cell_width(word.rstrip()) > room:
-            parts.append("")
-            room = width
-        while cell_width(word.rstrip()) > room:
-            place = _fitting(word, room)
-            parts[-1] += word[:place]
-            parts.append("")
-            word, room = word[place:], width
-        parts[-1] += word
-        room -= cell_width(word)
-    return [part.rstrip() for part in parts]
-
-
-def _fitting(word: str, room: int) -> int:
-    """How many characters of a word there is room for, at least one."""
-    return next((n for n in range(len(word), 1, -1) if cell_width(word[:n]) <= room), 1)
-
-
-def printable(text: str) -> str:
-    """A text without what would move a terminal's cursor."""
-    return text.translate(CURSOR).expandtabs()
-
-
-def cell_width(text: str) -> int:
-    """How many columns of a terminal a text takes: wide letters two, marks on other letters none."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return len(text) + wide - sum(bool(unicodedata.combining(letter)) for letter in text)
 
 
 def _column_widths(columns: Sequence[Sequence[str]], no_wrap: Sequence[bool], width: int) -> list[int]:
@@ -296,11 +242,6 @@ def _column_widths(columns: Sequence[Sequence[str]], no_wrap: Sequence[bool], wi
         if narrow:
             widths[min(narrow, key=widths.__getitem__)] += 1
     return widths
-
-
-def text_width(texts: Iterable[str]) -> int:
-    """The width of the longest line."""
-    return max((cell_width(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def table_width(columns: Iterable[int]) -> int:

@@ -47,20 +47,6 @@ WRITTEN = (
     f"{GRADIENTS}={' or '.join(NARROW)}, {TOP}=SHARE, such as zero1,tensor=8,{SEQUENCE},pipeline=4"
 )
 USUAL_COPIES = 8  # assumed, as many as a node has devices
-# attributes of ops of divided products, by what their devices do: add up its results; add them up, each keeping those
-# of its tokens; gather the tokens that it takes; gather, while it runs, those that the next op takes
-SUMMED, SCATTERED, GATHERED, GATHERED_BESIDE = "sum=tensor", "scatter=tensor", "gather=tensor", "gather_beside=tensor"
-# the same of scattering and gathering, part by part while the product itself runs
-SCATTERED_DURING, GATHERED_DURING = "scatter_during=tensor", "gather_during=tensor"
-
-# attribute of ops that make gradients of parameters, where a workload tells which they are
-OF_PARAMETERS = "makes=gradients"
-# attributes of ops of a mixture of experts: copies of the model exchange the tokens that it has made, or that it takes;
-# how long it takes goes by the tokens that a copy's experts get; it makes gradients of experts' weights
-EXCHANGED, EXCHANGED_BEFORE = "exchange=experts", "exchange_before=experts"
-EXPERTS_LOAD, EXPERTS_WEIGHTS = "load=experts", "weights=experts"
-# attributes of attention whose tokens are divided: while it runs, keys and values go around; their gradients do too
-AROUND, AROUND_GRADIENTS = "around=context", "around_gradients=context"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 NO_BLOCK = 0
-ONCE_A_TURN, OFTEN_A_TURN = "turn=once", "turn=often"  # attributes of ops in a loop around forward and backward pass
 PLACE = re.compile(r"(?P<number>[0-9]{1,15})(?P<frozen>f?)(@(?P<block>[0-9]{1,15}))?")
 
 

@@ -53,7 +53,6 @@ COPIES = "data"  # value of ``among``: all copies of the model
 AMONG_COPIES = (COPIES, "like_experts", "shards", "like_shards")
 LATER_RESULTS = ":1"  # behind the name of an op among ``inputs``: its results behind the first
 HOST_CLASSES = ("host", "input")  # op classes that a host runs
-INSIDE = "inside=1"  # attributes of a kernel that a library launches within another op, which costs the host nothing
 SHAPED_BY = {  # columns that the work of an op needs; all others have a default
     "gemm": ("m", "n", "k"),
     "convolution": ("conv_n", "conv_c", "conv_h", "conv_w", "conv_k", "conv_r", "conv_s"),
@@ -79,21 +78,6 @@ def are_sized(rows: pd.DataFrame, op_class: str) -> pd.Series:
 def share_of_time(rows: pd.DataFrame, chosen: pd.Series) -> float:
     """The share of the time of all ops that the chosen ones take; 0 where no op takes any."""
     return float(rows.loc[chosen, "time_s"].sum() / max(rows["time_s"].sum(), np.finfo(float).tiny))
-
-
-def with_attribute(attributes: pd.Series, added: pd.Series) -> pd.Series:
-    """The column ``attributes`` with another one of each row behind its own; NA adds none."""
-    return attributes.str.cat(added, sep=";").fillna(added).fillna(attributes)
-
-
-def has_attribute(rows: pd.DataFrame, attribute: str) -> Flags:
-    """Which rows have this attribute, such as ``bias=1``."""
-    return np.asarray((";" + rows["attributes"].fillna("") + ";").str.contains(f";{attribute};", regex=False))
-
-
-def attribute_values(rows: pd.DataFrame, name: str, form: str = "[^;]*") -> pd.Series:
-    """The value of each row's attribute of a name, where it has this form (a regular expression); NA for all others."""
-    return rows["attributes"].str.extract(f"(?:^|;){name}=({form})(?=;|$)", expand=False)
 
 
 def complete(rows: pd.DataFrame, names: Iterable[str]) -> Flags:

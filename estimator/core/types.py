@@ -615,13 +615,11 @@ class RunPlan:
         if self.precision not in (None, "auto", *ITEMSIZE):
             known = ", ".join(["auto", *ITEMSIZE])
             raise EstimatorError(f"precision '{self.precision}' is not known; expected one of {known}")
-        if self.fusion not in get_args(Fusing):
-            known = " or ".join(get_args(Fusing))
-            raise EstimatorError(f"fusion '{self.fusion}' is not known; expected {known}")
-        if self.layout not in get_args(Layout):
-            raise EstimatorError(f"layout '{self.layout}' is not known; expected {' or '.join(get_args(Layout))}")
-        if self.mode not in (None, *get_args(Mode)):
-            raise EstimatorError(f"mode '{self.mode}' is not known; expected {' or '.join(get_args(Mode))}")
+        chosen = {"fusion": Fusing, "layout": Layout} | ({} if self.mode is None else {"mode": Mode})
+        for name, words in chosen.items():
+            if getattr(self, name) not in get_args(words):
+                expected = " or ".join(get_args(words))
+                raise EstimatorError(f"{name} '{getattr(self, name)}' is not known; expected {expected}")
 
 
 @dataclass(frozen=True)

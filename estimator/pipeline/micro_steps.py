@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from estimator.core.parallel import EXPERTS_LOAD, Split
-from estimator.core.schema import MESSAGES, among_copies, has_attribute
+from estimator.core.attributes import EXPERTS_LOAD, has_attribute
+from estimator.core.parallel import Split
+from estimator.core.schema import MESSAGES, among_copies
 from estimator.core.types import Flags, Floats, Prediction, StepTime
 from estimator.pipeline.predicted_step import PredictedStep
 from estimator.profiles.layers.blocks import EMBEDDINGS, HEAD, OUTSIDE

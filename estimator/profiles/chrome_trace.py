@@ -1,4 +1,4 @@
-"""Reader of Chrome trace JSON, which several profilers write: events as typed structs, chunk by chunk, times in ps.
+"""Reader of Chrome trace JSON, which several profilers write: events as typed structs, chunk by chunk.
 
 A chunk is cut where one object of an array ends and the next begins. No string can contain that text: its quote would
 end the string, and no letter may follow. A wrongly cut chunk does not decode; it is then read event by event.
@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import mmap
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal, InvalidOperation
-from operator import attrgetter
-from typing import Any, Literal
+from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
 from estimator.core.errors import EstimatorError, kind_of_value
-from estimator.core.types import Integers
 from estimator.profiles.dump import Dump
+from estimator.profiles.trace_times import microseconds, time_text
 
 EVENTS = "traceEvents"
 BOM = b"\xef\xbb\xbf"
@@ -27,11 +27,8 @@ BETWEEN_EVENTS = re.compile(rb'\}[ \t\n\r]*,[ \t\n\r]*(?=\{[ \t\n\r]*"[A-Za-z])'
 EXTENT = json.JSONDecoder(parse_int=len, parse_float=len, strict=False)  # finds a value's end without huge numbers
 ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')  # a JSON escape, or a lone backslash
 NO_NUMBER = re.compile(rb"(?<=[:\[,\s])-?(?:inf|nan)(?=\s*[,\]}])")
-UNFINISHED = re.compile(rb',(?="?-[\d.]|,|null)')  # among durations: none, or a negative one
 CHUNK = 1 << 20  # [B]
 WINDOW, LARGEST_VALUE = 1 << 12, 1 << 28  # smallest and largest window in which one value is searched [B]
-MOST_PS = 2**62
-MOST_DIGITS = 18  # always fit into 64 bits
 UNTIMED = tuple("MiICstfnNDOPvcR")  # phases of events without duration
 NAMING = ("ph", "cat", "name", "ts", "dur")  # fields by which an error names an event
 SHOWN = 120  # characters of a faulty event in an error message
@@ -85,95 +82,6 @@ def scan(dump: Dump, event: type, metadata: dict[str, Any]) -> Iterator[list[Any
     pairs.finish()
 
 
-def timed_events(batches: Iterable[list[Any]], where: str) -> Iterator[tuple[list[Any], int]]:
-    """Yield the X events of each batch that has any, and the first one's whole microsecond [µs], as origin of times.
-
-    Picoseconds since the epoch do not fit into 64 bits.
-    """
-    origin_us = None
-    for batch in batches:
-        if timed := [event for event in batch if event.ph == "X"]:
-            origin_us = _microseconds(timed[0], "ts", where) // 10**6 if origin_us is None else origin_us
-            yield timed, origin_us
-
-
-def picoseconds(events: Sequence[Any], field: Literal["ts", "dur"], where: str, origin_us: int = 0) -> Integers:
-    """The times of events, exact to the picosecond [ps]; ``ts`` counts from the origin.
-
-    Raises EstimatorError where a time is no number or out of range, or a duration is negative.
-    """
-    text = b",".join(map(attrgetter(field), events))
-    times = _parse_together(text, origin_us)
-    if times is None:
-        times = np.array([_exact(event, field, where, origin_us) for event in events], dtype=np.int64)
-    if field == "dur" and (times < 0).any():
-        event = events[int((times < 0).argmax())]
-        fault = f"{where}: dur of '{event.name}' at ts {_text(event.ts)} is {_text(event.dur)}"
-        raise EstimatorError(f"{fault}; expected a time of at least 0 µs, so export it again")
-    return times
-
-
-def finished(events: list[Any]) -> list[Any]:
-    """The events that ended; one that still ran when the trace stopped has no duration, or a negative one."""
-    durations = b",".join(map(attrgetter("dur"), events))
-    if not UNFINISHED.search(b",%b," % durations):
-        return events
-    return [event for event in events if not UNFINISHED.search(b",%b," % bytes(event.dur))]
-
-
-def refuse_overflow(durations: Integers, where: str) -> None:
-    """Raises EstimatorError where durations [ps] may add up to more than 64 bits hold."""
-    total = float(durations.sum(dtype=np.float64))
-    if total > MOST_PS:
-        raise EstimatorError(
-            f"{where}: its ops last {total / 1e12:.3g} s in all; expected less than {MOST_PS / 1e12:.3g} s, "
-            "so export it again"
-        )
-
-
-def _parse_together(text: bytes, origin_us: int) -> Integers | None:
-    """Times [ps] of numbers that all have no decimals or all have three; None for any other numbers."""
-    letters = np.frombuffer(text + b",", dtype=np.uint8)
-    ends, dots = np.flatnonzero(letters == ord(",")), np.flatnonzero(letters == ord("."))
-    lengths = np.diff(ends, prepend=-1) - 1
-    digits = (letters >= ord("0")) & (letters <= ord("9"))
-    if len(dots) not in (0, len(ends)) or digits.sum() != len(letters) - len(ends) - len(dots):
-        return None
-    if lengths.min() < 1 or lengths.max() > MOST_DIGITS or (len(dots) and (dots + 4 != ends).any()):
-        return None
-    unit = 10**3 if len(dots) else 10**6  # [ps]
-    units = np.fromstring(text.replace(b".", b""), dtype=np.int64, sep=",") - origin_us * (10**6 // unit)
-    return units * unit if (np.abs(units) < MOST_PS // unit).all() else None
-
-
-def _exact(event: Any, field: str, where: str, origin_us: int) -> int:
-    time = _microseconds(event, field, where) - origin_us * 10**6
-    if abs(time) >= MOST_PS:
-        raise _no_time(event, field, where)
-    return time
-
-
-def _microseconds(event: Any, field: str, where: str) -> int:
-    """One time of an event, to the nearest picosecond [ps]."""
-    try:
-        time = Decimal(_text(getattr(event, field)))
-    except InvalidOperation:
-        raise _no_time(event, field, where) from None
-    if not time.is_finite() or time.adjusted() > 30:
-        raise _no_time(event, field, where)
-    return int(time.scaleb(6).to_integral_value())
-
-
-def _no_time(event: Any, field: str, where: str) -> EstimatorError:
-    written = _text(getattr(event, field))[:SHOWN] or "missing"
-    return EstimatorError(f"{where}: {field} of '{event.name}' is {written}; expected a time in µs, so export it again")
-
-
-def _text(raw: Any) -> str:
-    """A number as it is written, also where that is between quotes."""
-    return bytes(raw).decode("utf-8", "replace").strip('"')
-
-
 def _batches(cursor: _Cursor, event: type) -> Iterator[list[Any]]:
     import msgspec
 
@@ -184,10 +92,8 @@ def _batches(cursor: _Cursor, event: type) -> Iterator[list[Any]]:
         cut = BETWEEN_EVENTS.search(cursor.content, cursor.at + CHUNK)
         batch = None
         if cut:
-            try:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 batch = decoder.decode(b"[%b}]" % cursor.content[cursor.at : cut.start()])
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                batch = None
         if cut and batch is not None:
             cursor.at = cut.end()
         else:
@@ -360,7 +266,7 @@ class _Pairs:
         unclosed = next((stack[-1] for stack in self.open.values() if stack), None)
         if unclosed:
             raise EstimatorError(
-                f"{self.where}: '{unclosed.name}' begins at ts {_text(unclosed.ts)} and never ends; "
+                f"{self.where}: '{unclosed.name}' begins at ts {time_text(unclosed.ts)} and never ends; "
                 "expected an E event for each B, so export it again"
             )
 
@@ -368,18 +274,18 @@ class _Pairs:
         stack = self.open.setdefault((event.pid, event.tid), [])
         if event.ph == "B":
             stack.append(event)
-        elif event.ph == "E":
-            return self._joined(stack, event)
-        return None if event.ph == "B" else event
+            return None
+        return self._joined(stack, event) if event.ph == "E" else event
 
     def _joined(self, stack: list[Any], end: Any) -> Any:
         import msgspec
 
         if not stack:
             raise EstimatorError(
-                f"{self.where}: the E event at ts {_text(end.ts)} ends nothing; expected a B event, so export it again"
+                f"{self.where}: the E event at ts {time_text(end.ts)} ends nothing; expected a B event, so export it "
+                "again"
             )
         event = stack.pop()
-        duration = _microseconds(end, "ts", self.where) - _microseconds(event, "ts", self.where)
+        duration = microseconds(end, "ts", self.where) - microseconds(event, "ts", self.where)
         event.ph, event.dur = "X", msgspec.Raw(str(Decimal(duration).scaleb(-6)).encode())
         return event

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from estimator.core import csv_files
+from estimator.core.attributes import HELPER
 from estimator.core.schema import OPS
 from estimator.core.table import Column, Table
 from estimator.profiles import fusion
@@ -29,7 +30,6 @@ GRAPH = Table(
     ),
 )
 FUSED_PRODUCT = re.compile(r"Fused\w*?(MatMul|Conv)")
-HELPER = "helper=1"  # attributes of a kernel that helps the kernel that does the op's work
 LONGEST_FUSION = 6  # nodes between a fused kernel's last op and its product
 
 

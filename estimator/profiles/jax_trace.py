@@ -16,7 +16,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Flags, Integers, Profile, Workload
-from estimator.profiles import canonical, chrome_trace, events
+from estimator.profiles import canonical, chrome_trace, events, trace_times
 from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import UNKNOWN, Columns, Ids, slices
 from estimator.profiles.device_steps import last_ends, launched, non_empty, outside_warnings, pitch_ps, wall_ps
@@ -25,8 +25,8 @@ from estimator.profiles.events import Batch, Tally
 from estimator.profiles.frameworks import of_programs, with_framework
 from estimator.profiles.steps import NOTHING_IN_STEPS, Windows
 from estimator.profiles.timeline import step_at
-from estimator.profiles.xplane import hlo
 from estimator.profiles.xplane.devices import STEPS_LINE
+from estimator.profiles.xplane.instructions import strip_number
 from estimator.profiles.xplane.space import DEVICE, XLA_LINE
 
 FORMAT = "JAX trace (trace.json.gz beside an XPlane)"
@@ -50,7 +50,7 @@ def read(dumps: list[Dump], workload: Workload) -> Profile:
     ops = trace.timed.take(_are_ops(trace)).sorted_by_lane()
     if not len(ops):
         raise EstimatorError(f"{trace.where}: no event in it is an op of XLA (hlo_op); expected some, so trace again")
-    chrome_trace.refuse_overflow(ops["duration"], trace.where)
+    trace_times.refuse_overflow(ops["duration"], trace.where)
     steps = _steps(trace, ops)
     inside = ops.take(steps.inside)
     if not len(inside):
@@ -106,8 +106,8 @@ class _Trace:
 
     def keep(self, batch: list[Any], origin: int) -> None:
         """Put the X events of one batch into the columns; times count from the origin [µs]."""
-        start = chrome_trace.picoseconds(batch, "ts", self.where, origin)
-        duration = chrome_trace.picoseconds(batch, "dur", self.where)
+        start = trace_times.picoseconds(batch, "ts", self.where, origin)
+        duration = trace_times.picoseconds(batch, "dur", self.where)
         lanes = [self.lanes[e.pid, e.tid] for e in batch]
         kinds = [
             self.kinds[lane, e.name if e.args.op is None else str(e.args.op), e.args.module, e.args.op is not None]
@@ -123,7 +123,7 @@ class _Trace:
 def _scan(dump: Dump) -> _Trace:
     trace = _Trace(str(dump))
     batches = trace.with_names_kept(chrome_trace.scan(dump, _event_type(), {}))
-    for timed, origin in chrome_trace.timed_events(batches, trace.where):
+    for timed, origin in trace_times.timed_events(batches, trace.where):
         trace.keep(timed, origin)
     _record_runs(trace)
     return trace
@@ -237,7 +237,7 @@ def _table(trace: _Trace, tally: Tally) -> pd.DataFrame:
     """The rows of OPS of all steps together, in the order in which they first ran; kinds with equal names are one."""
     places = list(trace.lanes)
     rows = [
-        {"op": op or UNNAMED, "op_type": hlo.strip_number(op), "placement": trace.names.get((places[lane][0], None))}
+        {"op": op or UNNAMED, "op_type": strip_number(op), "placement": trace.names.get((places[lane][0], None))}
         for lane, op, _, _ in list(trace.kinds)[: len(tally.calls)]
     ]
     time = tally.self_ps / 1e12

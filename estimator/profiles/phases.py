@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 
-from estimator.core.places import OFTEN_A_TURN, ONCE_A_TURN
+from estimator.core.attributes import OFTEN_A_TURN, ONCE_A_TURN
 
 UPDATE = re.compile(r"^(Resource)?(Sparse)?Apply|^Assign(Add|Sub)")  # types of an optimizer's ops
 TYPE_RULES = (

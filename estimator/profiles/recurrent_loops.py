@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import with_attribute
+from estimator.core.attributes import DISPATCH, TRAINED, with_attribute
 from estimator.core.types import Integers, Profile
 from estimator.profiles import graph
 from estimator.profiles.graph import Node
@@ -115,9 +115,9 @@ def _with_layers(nodes: Nodes, layers: Sequence[Layer], batch: int | None) -> It
         match = EXIT.fullmatch(name)
         yield name, replace(node, inputs=(match["loop"],)) if match and match["loop"] in loops else node
     for number, layer in enumerate(layers):
-        trained = ";trained=1" if layer.gradients else ""
+        trained = f";{TRAINED}" if layer.gradients else ""
         shapes = layer.node.shapes.replace("-1", str(batch)) if layer.node.shapes and batch else layer.node.shapes
-        yield layer.loop, replace(layer.node, shapes=shapes, attributes=f"dispatch=1;layer={number}{trained}")
+        yield layer.loop, replace(layer.node, shapes=shapes, attributes=f"{DISPATCH};layer={number}{trained}")
 
 
 def _with_marks(ops: pd.DataFrame, layers: Sequence[Layer]) -> pd.DataFrame:

@@ -23,7 +23,8 @@ from estimator.core.schema import METHODS
 from estimator.core.types import Estimate, Floats, Number, StudyResult, pair_id
 from estimator.reports import documents, figures
 from estimator.reports.places import EVERYWHERE, headline_places, sentence_places, shortened
-from estimator.reports.text import is_known
+from estimator.reports.study_documents import results
+from estimator.reports.text import is_known, split_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +57,7 @@ def write_report(result: StudyResult, folder: str | Path) -> list[Path]:
             )
     contents = {
         folder / "report.html": render(result),
-        folder / "results.json": documents.to_json(documents.results(result)),
+        folder / "results.json": documents.to_json(results(result)),
     }
     for path, text in contents.items():
         write_text(path, text)
@@ -104,7 +105,6 @@ def render(result: StudyResult) -> str:
         assumptions=sentence_places(result, "left-open", "assumption"),
         warnings=sentence_places(result, "warning"),
         numbers=result.numbers(),
-        level=result.level,
         own_means={name: mean for merit in result.foms.values() for name, mean in merit.means.items()},
         own_means_unit=next((merit.means_unit for merit in result.foms.values()), "1"),
         counts=_counts(result),
@@ -136,10 +136,8 @@ def show_samples(samples: Floats, unit: str = "s") -> Markup:
     """Samples as ``7.588 ms`` and, if uncertain, ``7.11 – 8.26`` in the same unit."""
     interval = summarise(samples)
     shown = units.show_interval(interval.low, interval.mid, interval.high, "s" if unit == "s" else "1")
-    if " (" not in shown:
-        return Markup("{}").format(shown)
-    mid, ends, name = re.split(r" \(|\)", shown)
-    return Markup('{}{} <span class="ends">{}</span>').format(mid, name, ends)
+    mid, ends = split_interval(shown)
+    return Markup('{} <span class="ends">{}</span>' if ends else "{}").format(mid, ends)
 
 
 def show_quantity(value: float | None, unit: str) -> str:

@@ -190,10 +190,10 @@ def merit_table(document: Mapping[str, Any]) -> TextTable:
 
 def _merit_cells(target: Mapping[str, Any], document: Mapping[str, Any]) -> list[str]:
     if target["fom"] is None:
-        machines = {f"the baseline {document['baseline']}": document["baseline_units"], "it": target["units"]}
-        refused = {who: [unit for unit, cell in units.items() if cell["refused"]] for who, units in machines.items()}
-        who, units = next(((who, units) for who, units in refused.items() if units), ("it", ["a unit"]))
-        return [f"none: {who} cannot run {', '.join(units)}", "–", "–"]
+        cells_of_both = (document["baseline_units"], target["units"])
+        of_baseline, own = ([unit for unit, cell in cells.items() if cell["refused"]] for cells in cells_of_both)
+        who = f"the baseline {document['baseline']}" if of_baseline else "it"
+        return [f"none: {who} cannot run {', '.join(of_baseline or own)}", "–", "–"]
     asked, share = document["threshold"], target["p_threshold"]
     value = f"{asked:g}: " if asked is not None else ""
     draws = f", reached in {100 * share:.0f} % of draws" if share is not None else ""

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import INSIDE
 from estimator.core.physics import ratio
-from estimator.core.schema import HOST, HOST_CLASSES, INSIDE, TIMELINE
+from estimator.core.schema import HOST, HOST_CLASSES, TIMELINE
 from estimator.core.types import Flags, Floats, Integers, Timeline
 from estimator.rollup.timeline import Events, replay, step_s
 

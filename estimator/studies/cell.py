@@ -41,7 +41,7 @@ def _of_campaign(
     if fewer == unit:
         return {}, ()
     alone = study.model_copy(update={"units_of_work": {**study.units_of_work, unit_name: fewer}})
-    estimate = estimate_unit(alone, unit_name, study.machines[machine_name], profile, folder)
+    estimate = estimate_unit(alone, unit_name, study.machines[machine_name], size, profile, folder)
     numbers = derive_chain(alone, pair, estimate, size, " (campaign)")
     each = fewer.trainings_per_device
     text = (
@@ -61,7 +61,7 @@ def derive_cell(study: Study, pair: tuple[str, str], profile: Profile | None, fo
     try:
         if profile is None:
             return Cell(derive_chain(study, pair, None, size))
-        estimate = estimate_unit(study, unit_name, machine, profile, folder)
+        estimate = estimate_unit(study, unit_name, machine, size, profile, folder)
         numbers = derive_chain(study, pair, estimate, size)
         of_campaign, notes = _of_campaign(study, pair, profile, folder, size)
         return Cell(numbers | of_campaign, replace(estimate, notes=(*notes, *estimate.notes)))

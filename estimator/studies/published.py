@@ -103,8 +103,9 @@ def _numbers(
     if figure.device is None:
         return chains[str(figure.machine), unit], None
     machine = Machine(device=figure.device, nodes=1)
-    estimate = estimate_unit(study, unit, machine, profiles[unit], folder)
-    return derive_chain(study, (figure.device, unit), estimate, machine_size(machine, folder)), estimate
+    size = machine_size(machine, folder)
+    estimate = estimate_unit(study, unit, machine, size, profiles[unit], folder)
+    return derive_chain(study, (figure.device, unit), estimate, size), estimate
 
 
 def _printed(figure: Published, unit: str) -> float:

@@ -14,7 +14,7 @@ from estimator.core.errors import EstimatorError, suggestion, within
 from estimator.core.notes import sentences
 from estimator.core.operators import CAST, with_operators
 from estimator.core.schema import MATRIX, SHAPED_BY, SHAPES, STREAMING, complete
-from estimator.core.types import DeviceSpec, RunPlan, Workload
+from estimator.core.types import DeviceSpec, Integers, RunPlan, Workload
 from estimator.core.units import and_more
 from estimator.devices import announcements, load_device, target_warnings
 from estimator.devices.assumed_units import with_assumed_units
@@ -51,9 +51,10 @@ def predict_shapes(path: str | Path, plan: RunPlan) -> tuple[pd.DataFrame, tuple
     work = _work(table, workload, path)
     siblings = tuple if plan.measurements else siblings_of(target, alone=True)
     predict = partial(predict_ops, target=TargetDevice(target, measurements, siblings), plan=plan)
-    for first in _rows_without_peak(work, target)[:1]:
-        with within(f"{path}: row {first + 1}"):
-            predict(work.iloc[[first]], at_once=1)  # raises, naming the precisions that the device has
+    lacking = _rows_without_peak(work, target)
+    if len(lacking):
+        with within(f"{path}: row {lacking[0] + 1}"):
+            predict(work.iloc[lacking[:1]], at_once=1)  # raises, naming the precisions that the device has
     predicted = _predict_by_cache(work, partial(predict, at_once=max(1, SAMPLES_AT_ONCE // (1 + plan.draws))))
     times = predicted.drop(columns="time_s").rename(columns={"target_time_s": "time_s"})[ANSWER_COLUMNS]
     rows = pd.concat([table[[name for name in cells if name not in ANSWER_COLUMNS]], times], axis=1)
@@ -114,11 +115,11 @@ def _notes_on_missing_columns(table: pd.DataFrame, path: Path) -> Iterator[str]:
             yield f"{path}: {rows}: nothing is predicted, as {op_class} needs {', '.join(needed)}; add {missing}"
 
 
-def _rows_without_peak(work: pd.DataFrame, target: DeviceSpec) -> list[int]:
+def _rows_without_peak(work: pd.DataFrame, target: DeviceSpec) -> Integers:
     """Positions of the matrix products and convolutions in whose precision the device has no known peak."""
     missing_precisions = [precision for precision in work["precision"].unique() if not target.peak_of(precision).matrix]
     rows = work["op_class"].isin(MATRIX) & work["precision"].isin(missing_precisions)
-    return np.flatnonzero(rows.to_numpy(dtype=bool)).tolist()
+    return np.flatnonzero(rows.to_numpy(dtype=bool))
 
 
 def _refuse_incomplete(table: pd.DataFrame, path: Path) -> None:

@@ -12,6 +12,7 @@ from estimator.core.types import Network, Sourced, SystemSpec
 from estimator.core.units import plural
 from estimator.devices import load_device, load_system
 from estimator.rollup.failures import nodes_in_use
+from estimator.studies.given import STUDY_FILE
 from estimator.studies.places import resolve_name
 from estimator.studies.study import Machine
 
@@ -54,14 +55,14 @@ def machine_size(machine: Machine, folder: Path) -> Size:
 def _whole_size(machine: Machine, folder: Path) -> Size:
     nodes, devices = machine.nodes, machine.devices_per_node
     if machine.system is None:
-        devices_source = "study file" if devices else "assumed"
-        return Size(nodes or 1, "study file", devices or 1, devices_source, machine.node_name, None, machine.fraction)
+        devices_source = STUDY_FILE if devices else "assumed"
+        return Size(nodes or 1, STUDY_FILE, devices or 1, devices_source, machine.node_name, None, machine.fraction)
     system = load_system(resolve_name(folder, machine.system))
     return Size(
         nodes=nodes or int(system.nodes.value),
-        nodes_source="study file" if nodes else _cite_system(system.name, system.nodes),
+        nodes_source=STUDY_FILE if nodes else _cite_system(system.name, system.nodes),
         devices=devices or int(system.devices_per_node.value),
-        devices_source="study file" if devices else _cite_system(system.name, system.devices_per_node),
+        devices_source=STUDY_FILE if devices else _cite_system(system.name, system.devices_per_node),
         node_name=machine.node_name,
         system=system,
         fraction=machine.fraction,

@@ -8,15 +8,14 @@ from pathlib import Path
 from estimator.core.errors import UnfitError
 from estimator.core.notes import Note
 from estimator.core.parallel import Split, read_split
-from estimator.core.types import Estimate, Profile, RunPlan, Workload
-from estimator.devices import load_system
+from estimator.core.types import Estimate, Profile, RunPlan, SystemSpec, Workload
 from estimator.pipeline.group import estimate_group
 from estimator.pipeline.step import estimate
 from estimator.rollup import power, quality
 from estimator.rollup.evidence import MUCH_CARRIED, carried_share
 from estimator.rollup.scaling import Group, group_of, refuse_fewer
 from estimator.studies.places import resolve_name, resolve_profile
-from estimator.studies.size import Size, machine_network, machine_size
+from estimator.studies.size import Size, machine_network
 from estimator.studies.study import Machine, Study, UnitOfWork
 from estimator.work.on_target import ranks_of
 
@@ -32,14 +31,16 @@ def read_unit(unit: UnitOfWork, folder: Path) -> Profile:
     return profile
 
 
-def estimate_unit(study: Study, unit_name: str, machine: Machine, profile: Profile, folder: Path) -> Estimate:
-    """One step of a unit of work on a machine, of one device or of each of those that train together.
+def estimate_unit(
+    study: Study, unit_name: str, machine: Machine, size: Size, profile: Profile, folder: Path
+) -> Estimate:
+    """One step of a unit of work on a machine of this size, of one device or of each of those that train together.
 
     Raises UnfitError where the machine cannot run it, and where most of it is carried from the source, unless the study
     says itself what the host does; EstimatorError where the batch cannot be divided among the devices.
     """
     unit = study.units_of_work[unit_name]
-    plan, size = _plan(study, unit, machine, folder), machine_size(machine, folder)
+    plan = _plan(study, unit, machine, size.system, folder)
     if unit.devices is None and ranks_of(profile).world == 1:
         estimated = estimate(profile, plan)
     else:
@@ -149,9 +150,8 @@ def split_of(unit: UnitOfWork) -> Split:
     return read_split(unit.parallel or "data")
 
 
-def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> RunPlan:
+def _plan(study: Study, unit: UnitOfWork, machine: Machine, system: SystemSpec | None, folder: Path) -> RunPlan:
     """How the profile is to run there: what the unit says comes before what its machine does."""
-    system = load_system(resolve_name(folder, machine.system)) if machine.system else None
     return RunPlan(
         target=resolve_name(folder, system.device if system else str(machine.device)),
         power_limit=power.listed_limit(system),

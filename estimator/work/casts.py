@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.attributes import attribute_values
 from estimator.core.notes import Note, with_code
 from estimator.core.number_formats import WIDE
 from estimator.core.operators import CAST, attribute, benchmark_kernels
-from estimator.core.schema import STREAMING, attribute_values, complete
+from estimator.core.schema import STREAMING, complete
 from estimator.core.types import ITEMSIZE, Floats, Workload, itemsizes
 from estimator.work.added_kernels import append, without_work
 from estimator.work.edges import FORMATS

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.attributes import has_attribute
 from estimator.core.conv_shape import ConvShape
 from estimator.core.notes import Note
-from estimator.core.schema import has_attribute
 from estimator.core.types import Floats, itemsizes
 from estimator.work.added_kernels import append, kernels_of
 from estimator.work.transformed import Transformed

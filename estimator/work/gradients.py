@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import OF_PARAMETERS, has_attribute
 from estimator.core.notes import Note
-from estimator.core.parallel import OF_PARAMETERS, Split
-from estimator.core.schema import HOST_CLASSES, has_attribute, numbers
+from estimator.core.parallel import Split
+from estimator.core.schema import HOST_CLASSES, numbers
 from estimator.core.types import Flags, Floats, Workload
 from estimator.work.tensors import in_phase
 from estimator.work.weights import form, takes_weights, updates, weights_of

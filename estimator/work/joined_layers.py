@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from estimator.core.attributes import DISPATCH, TRAINED, attribute_values, has_attribute
 from estimator.core.notes import Note
 from estimator.core.operators import SUFFIXES, class_of
 from estimator.core.recurrent_shape import CELL_OF_GATES, amounts_of
-from estimator.core.schema import GATES, attribute_values, has_attribute, numbers
+from estimator.core.schema import GATES, numbers
 from estimator.core.types import itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of, without_work
@@ -32,8 +33,7 @@ from estimator.work.transformed import Transformed
 LAYER, PART = "layer", "part_of_layer"  # attributes, with the number of the kind of layer
 PASSES = ("forward", "backward")
 DROPOUT = ("dropout", "dropout_grad")  # operators of both passes
-DISPATCH = r"(?:^|;)dispatch=1(?=;|$)"  # attribute of a row whose work has rows of its own
-TRAINED = "trained=1"  # attribute of layers with gradients
+OWN_ROWS = rf"(?:^|;){DISPATCH}(?=;|$)"  # of a row whose work has rows of its own
 Sizes = dict[str, int | str]
 Stack = Sequence[Sizes]
 
@@ -87,7 +87,7 @@ def join_in_place(work: pd.DataFrame, *, by_library: bool) -> Transformed:
     operators = [_operator("forward", sizes) for sizes in sized.values()]
     joined.loc[rows, "operator"], joined.loc[rows, "op_class"] = operators, [class_of(each) for each in operators]
     joined.loc[rows, "precision"] = _product_formats(work, kind, part)[rows]
-    joined.loc[rows, "attributes"] = work["attributes"][rows].str.replace(DISPATCH, "", regex=True)
+    joined.loc[rows, "attributes"] = work["attributes"][rows].str.replace(OWN_ROWS, "", regex=True)
     parts = part.isin(kind[rows])
     if has_flow(work):
         return Transformed(_with_flow(without_work(joined, parts), kind, part, sized), changed=True)

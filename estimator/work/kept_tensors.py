@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from estimator.core.places import NO_BLOCK, OFTEN_A_TURN, ONCE_A_TURN, parse_places
-from estimator.core.schema import has_attribute
+from estimator.core.attributes import OFTEN_A_TURN, ONCE_A_TURN, has_attribute
+from estimator.core.places import NO_BLOCK, parse_places
 from estimator.core.types import ITEMSIZE, Flags, Floats, Integers, StepTensors, Workload, stored_format
 from estimator.work import shapes
 from estimator.work.casts import moved_sizes

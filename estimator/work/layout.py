@@ -21,9 +21,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from estimator.core import units
+from estimator.core.attributes import INSIDE, attribute_values, has_attribute
 from estimator.core.conv_shape import ConvShape, is_depthwise
 from estimator.core.notes import Note, with_code
-from estimator.core.schema import INSIDE, attribute_values, has_attribute
 from estimator.core.types import Layout, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.added_kernels import append, kernels_of

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import attribute_values
 from estimator.core.notes import Note
-from estimator.core.schema import COPIES, among_copies, attribute_values, numbers, on_processor, share_of_time
+from estimator.core.schema import COPIES, among_copies, numbers, on_processor, share_of_time
 from estimator.core.types import Flags, Profile, Workload, itemsizes
 from estimator.work import shapes
 from estimator.work.tensors import in_phase

@@ -21,9 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from estimator.core.errors import EstimatorError
-from estimator.core.notes import Note
-from estimator.core.parallel import (
+from estimator.core.attributes import (
     AROUND,
     AROUND_GRADIENTS,
     EXCHANGED,
@@ -36,10 +34,12 @@ from estimator.core.parallel import (
     SCATTERED,
     SCATTERED_DURING,
     SUMMED,
-    DataWord,
-    Split,
+    has_attribute,
 )
-from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, has_attribute, numbers
+from estimator.core.errors import EstimatorError
+from estimator.core.notes import Note
+from estimator.core.parallel import DataWord, Split
+from estimator.core.schema import MATRIX, MESSAGES, WORK, among_copies, numbers
 from estimator.core.types import Flags, Floats, Workload, stored_itemsizes
 from estimator.work.buckets import Buckets, buckets_of, knows_blocks, units_of
 from estimator.work.compression import Compression, compression

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from estimator.core.attributes import attribute_values
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import Note
-from estimator.core.schema import CONV_COLUMNS, MATRIX, attribute_values, complete, numbers, share_of_time
+from estimator.core.schema import CONV_COLUMNS, MATRIX, complete, numbers, share_of_time
 from estimator.core.table import LARGEST_WHOLE
 from estimator.core.types import Names, Workload
 from estimator.work.batch_dimension import Batch, may_be_weight, resize_shapes, role

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from estimator.core.schema import attribute_values, with_attribute
+from estimator.core.attributes import attribute_values, with_attribute
 from estimator.core.types import Flags
 from estimator.work.edges import listed
 from estimator.work.shapes import SLICES, UNKNOWN_SLICES

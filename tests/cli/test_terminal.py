@@ -60,35 +60,6 @@ def test_headings_stand_right_above_their_columns_and_marks_beside_them(capsys: 
 
 
 @pytest.mark.parametrize(
-    ("text", "width", "lines"),
-    [
-        ("one two three", 7, ["one two", "three"]),
-        ("one  two", 4, ["one", "two"]),
-        ("ab abcdefgh", 4, ["ab", "abcd", "efgh"]),
-        ("abcdefgh ab", 4, ["abcd", "efgh", "ab"]),
-        ("a\n\nb", 9, ["a", "", "b"]),
-        ("数据数据", 4, ["数据", "数据"]),
-        ("", 0, [""]),
-    ],
-)
-def test_texts_fold_between_words(text: str, width: int, lines: list[str]) -> None:
-    assert terminal.fold(text, width) == lines
-
-
-@pytest.mark.slow
-@given(st.text(max_size=40), st.integers(2, 20))
-def test_no_line_is_wider_than_its_column_and_no_letter_is_lost(text: str, width: int) -> None:
-    lines = terminal.fold(terminal.printable(text), width)
-    assert all(terminal.cell_width(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(terminal.printable(text).split())
-
-
-def test_what_moves_the_cursor_is_left_out() -> None:
-    assert terminal.printable("a\rb\bc\td") == "abc     d"
-    assert terminal.cell_width("e\u0301") == 1
-
-
-@pytest.mark.parametrize(
     ("term", "no_colour", "expected"),
     [
         ("xterm", False, "\x1b[1mA\x1b[0m b\n\x1b[36mnote: \x1b[0mc\n"),
@@ -130,16 +101,6 @@ def _read_from(terminal_end: int) -> bytes:
         return os.read(terminal_end, 1 << 16)
     except OSError:  # the process has ended
         return b""
-
-
-@given(st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=60), st.integers(2, 40))
-def test_names_are_cut_in_the_middle(name: str, width: int) -> None:
-    shown = terminal.cut(name, width)
-    head, mark, tail = shown.partition("…")
-    assert len(shown) <= width
-    assert bool(mark) == (len(name) > width)
-    assert name.startswith(head)
-    assert name.endswith(tail)
 
 
 def test_a_table_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,9 +145,7 @@ def test_intervals_stand_below_their_numbers_where_they_have_no_room(
     assert capsys.readouterr().out.splitlines() == lines
 
 
-def test_widths_are_those_of_the_longest_lines() -> None:
-    assert terminal.text_width(["ab\nabcd", "abc"]) == 4
-    assert terminal.text_width([]) == 0
+def test_a_table_is_as_wide_as_its_columns_and_the_gaps_between_them() -> None:
     assert terminal.table_width([4, 3]) == 9
 
 

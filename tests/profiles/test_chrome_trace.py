@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from estimator.core.errors import EstimatorError
-from estimator.profiles import chrome_trace
+from estimator.profiles import chrome_trace, trace_times
 from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.dump import Dump
 from tests.profiles import plain_trace
@@ -152,36 +152,6 @@ def scan_timed(tmp_path: Path, *events: str) -> list[Any]:
     return scanned
 
 
-@given(st.lists(st.decimals(0, 10**15, places=3) | st.decimals(0, 10**6, places=7), min_size=1))
-def test_times_are_exact(times: list[Decimal]) -> None:
-    import msgspec
-
-    scanned = [event_type()(ph="X", ts=msgspec.Raw(str(time).encode())) for time in times]
-    ((_, origin),) = chrome_trace.timed_events([scanned], "trace")
-    exact = [int(time.scaleb(6).to_integral_value()) - origin * 10**6 for time in times]
-    if max(map(abs, exact)) < 2**62:
-        assert chrome_trace.picoseconds(scanned, "ts", "trace", origin).tolist() == exact
-
-
-def test_times_in_any_number_form(tmp_path: Path) -> None:
-    scanned = scan_timed(tmp_path, '"ts": 1.5e3', '"ts": 2', '"ts": -0.0000015', '"ts": 9.3740000000000006')
-    assert chrome_trace.picoseconds(scanned, "ts", "t").tolist() == [1500 * 10**6, 2 * 10**6, -2, 9374000]
-
-
-def test_times_between_quotes(tmp_path: Path) -> None:
-    scanned = scan_timed(tmp_path, '"ts": "1500.25"', '"ts": "2"')
-    assert chrome_trace.picoseconds(scanned, "ts", "t").tolist() == [1500250000, 2000000]
-
-
-@pytest.mark.parametrize("dur", ["", '"dur": -1', '"dur": "-0.5"', '"dur": null'])
-def test_events_that_never_ended(dur: str, tmp_path: Path) -> None:
-    ended = ['"ts": 1, "dur": 2.5e-3', '"ts": 1, "dur": "4"', '"ts": 1, "dur": NaN']
-    scanned = scan_timed(tmp_path, *ended, ", ".join(filter(None, ['"ts": 7', dur])), ended[0])
-    kept = chrome_trace.finished(scanned)
-    assert [bytes(event.dur) for event in kept] == [b"2.5e-3", b'"4"', b'"nan"', b"2.5e-3"]
-    assert chrome_trace.finished(kept) == kept
-
-
 @pytest.mark.parametrize(
     ("events", "name"),
     [
@@ -200,29 +170,13 @@ def test_reads_json_that_is_nearly_right(events: str | bytes, name: str, tmp_pat
         assert scanned[-1].name == name
 
 
-def test_times_since_the_epoch_count_from_the_first_event(tmp_path: Path) -> None:
-    scanned = scan_timed(tmp_path, '"ts": 1699999999999999.123', '"ts": 1700000000000001.999')
-    ((_, origin),) = chrome_trace.timed_events([scanned], "t")
-    assert chrome_trace.picoseconds(scanned, "ts", "t", origin).tolist() == [123000, 2999000]
-
-
-@pytest.mark.parametrize(
-    "dur", ["", '"dur": NaN', '"dur": -Infinity', '"dur": "5 µs"', '"dur": -1', '"dur": 1e300', '"dur": 1e999999999',
-            '"dur": 5000000000000', '"dur": null', '"dur": [1]', '"dur": true'],
-)  # fmt: skip
-def test_refuses_unreadable_and_negative_durations(dur: str, tmp_path: Path) -> None:
-    scanned = scan_timed(tmp_path, '"ts": 1, "dur": 2.5', ", ".join(filter(None, ['"ts": 7', dur])))
-    with pytest.raises(EstimatorError, match=r"^trace: dur of 'op'"):
-        chrome_trace.picoseconds(scanned, "dur", "trace")
-
-
 def test_joins_begin_and_end_events(tmp_path: Path) -> None:
     events = [("B", "outer", 1, 1), ("B", "other", 2, 2.5), ("B", "inner", 1, 3), ("E", "", 1, 4.75), ("E", "", 1, 8)]
     lines = [{"ph": ph, "name": name, "tid": tid, "ts": ts} for ph, name, tid, ts in [*events, ("E", "", 2, 3)]]
     dump = dump_of(tmp_path / "trace.json", json.dumps(lines))
     scanned = [e for batch in chrome_trace.scan(dump, event_type(), {}) for e in batch]
     assert [(e.ph, e.name) for e in scanned] == [("X", "inner"), ("X", "outer"), ("X", "other")]
-    assert chrome_trace.picoseconds(scanned, "dur", "t").tolist() == [1750000, 7 * 10**6, 500000]
+    assert trace_times.picoseconds(scanned, "dur", "t").tolist() == [1750000, 7 * 10**6, 500000]
 
 
 @pytest.mark.parametrize(("ph", "problem"), [("B", "never ends"), ("E", "ends nothing")])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core.types import StudyResult
-from estimator.reports import documents
+from estimator.reports import study_documents
 
 MACHINES = ["frontier", "aurora", "el-capitan", "jupiter", "alps"]
 WORKLOADS = {
@@ -25,7 +25,7 @@ def test_every_machine_runs_all_eleven_benchmarks(result: StudyResult) -> None:
     assert {estimate.profile.workload.name for estimate in result.estimates.values()} == WORKLOADS
     assert not result.refusals
     assert list(result.foms) == MACHINES
-    document = documents.figures_of_merit(result)
+    document = study_documents.figures_of_merit(result)
     for target in document["targets"].values():
         for unit in target["units"].values():
             assert unit["energy_j"]["mid"] > 0
@@ -34,7 +34,7 @@ def test_every_machine_runs_all_eleven_benchmarks(result: StudyResult) -> None:
 
 @pytest.mark.slow
 def test_the_workflow_has_three_phases_on_every_machine(result: StudyResult) -> None:
-    campaigns = documents.figures_of_merit(result)["campaigns"]
+    campaigns = study_documents.figures_of_merit(result)["campaigns"]
     for campaign in campaigns.values():
         assert {name: phase["count"] for name, phase in campaign["phases"].items()} == {
             "COMBO (search)": 100_000, "UNO (ensemble)": 1_000_000, "UNO (inference)": 10_000,

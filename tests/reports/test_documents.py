@@ -1,11 +1,10 @@
 import json
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from estimator.core.types import Profile, RunPlan, StudyResult
+from estimator.core.types import Profile, RunPlan
 from estimator.devices import load_device
 from estimator.pipeline.step import estimate
 from estimator.reports import documents
@@ -60,19 +59,3 @@ def test_unverified_specifications_of_an_estimate(p1b3: Profile) -> None:
     assumed = ["lecture-a-nodelet: memory_bandwidth", "lecture-a-nodelet: compute_units"]  # the peak is derived
     assert behind["names"] == assumed
     assert behind["unverified"] == 2 < behind["used"]
-
-
-def test_keys_of_a_published_figure(shipped_study: Callable[[str], StudyResult]) -> None:
-    (document,) = shipped_study("lecture-example").comparisons
-    published = documents.published(document)
-    assert tuple(published) == documents.PUBLISHED_KEYS
-    assert (published["printed"], published["on"], published["mark"]) == (82.599, "machine-a", None)
-    assert published["ours"]["value"]["mid"] == pytest.approx(82.5973, abs=5e-5)
-
-
-def test_each_unit_has_the_chance_to_reach_the_threshold(shipped_study: Callable[[str], StudyResult]) -> None:
-    """Of one unit, whose figure is its ratio, it is that of the figure."""
-    document = documents.figures_of_merit(shipped_study("candle-fom"))
-    for target in document["targets"].values():
-        assert target["units"]["P1B3"]["p_threshold"] == target["p_threshold"] is not None
-    assert document["baseline_units"]["P1B3"]["p_threshold"] is None

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from estimator.core.schema import HOST, INSIDE, TIMELINE
+from estimator.core.attributes import INSIDE
+from estimator.core.schema import HOST, TIMELINE
 from estimator.core.types import Floats, Timeline
 from estimator.rollup.target_timeline import StepTimeline, as_profiled, dispatched, host_time, in_turn, read_ahead
 from estimator.rollup.timeline import Events, replay, step_s

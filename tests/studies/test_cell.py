@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import StudyResult
-from estimator.reports import documents
+from estimator.reports import study_documents
 from estimator.reports.html import write_report
 from estimator.studies.run import run_study
 
@@ -43,7 +43,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
 @pytest.mark.slow
 def test_a_machine_without_the_memory_has_a_cell_that_says_why(result: StudyResult) -> None:
     assert list(result.foms) == ["new"]
-    actual = documents.figures_of_merit(result)["targets"]
+    actual = study_documents.figures_of_merit(result)["targets"]
     refused = actual["tiny"]["units"]["large"]
     assert refused["fits"] is False
     assert refused["time_per_unit_s"] is refused["ratio"] is None
@@ -56,14 +56,14 @@ def test_a_machine_without_the_memory_has_a_cell_that_says_why(result: StudyResu
 
 
 def test_a_figure_is_never_that_of_the_units_that_are_left(result: StudyResult) -> None:
-    target = documents.figures_of_merit(result)["targets"]["tiny"]
+    target = study_documents.figures_of_merit(result)["targets"]["tiny"]
     assert target["fom"] is target["p_threshold"] is target["dominant_unit"] is None
     assert target["refused"].startswith("large on tiny: nt3: the step needs at least")
 
 
 @pytest.mark.slow
 def test_a_baseline_that_is_unfit_leaves_no_figure_but_rates(tmp_path: Path) -> None:
-    actual = documents.figures_of_merit(run(tmp_path, STUDY.replace("baseline: old", "baseline: tiny")))
+    actual = study_documents.figures_of_merit(run(tmp_path, STUDY.replace("baseline: old", "baseline: tiny")))
     assert [target["fom"] for target in actual["targets"].values()] == [None, None]
     assert actual["targets"]["new"]["refused"].startswith("large on tiny: ")
     large = actual["targets"]["new"]["units"]["large"]

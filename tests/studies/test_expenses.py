@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import StudyResult
-from estimator.reports import documents
+from estimator.reports import study_documents
 from estimator.reports.html import write_report
 from estimator.studies import expenses
 from estimator.studies.run import run_study
@@ -39,7 +39,7 @@ def run(tmp_path: Path, text: str) -> StudyResult:
 
 
 def units(result: StudyResult) -> dict[str, dict[str, object]]:
-    actual = documents.figures_of_merit(result)
+    actual = study_documents.figures_of_merit(result)
     return {"old": actual["baseline_units"]["A"], "new": actual["targets"]["new"]["units"]["A"]}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from estimator.cli.render.fom import render_fom
 from estimator.core.types import StudyResult
-from estimator.reports import documents
+from estimator.reports import study_documents
 from estimator.reports.html import render
 from tests.studies.toy_merit import run_toy
 
@@ -64,7 +64,7 @@ def test_formulas_name_what_goes_in(result: StudyResult) -> None:
 
 
 def test_the_document_has_them_beside_the_figure(result: StudyResult) -> None:
-    document = documents.figures_of_merit(result)
+    document = study_documents.figures_of_merit(result)
     target = document["targets"]["new"]
     assert document["preset"]["name"] == "coral-2"
     assert document["preset"]["sources"][0]["status"] == "read"
@@ -77,7 +77,7 @@ def test_the_document_has_them_beside_the_figure(result: StudyResult) -> None:
 
 def test_nothing_declared_leaves_no_trace(tmp_path: Path) -> None:
     result = run_toy(tmp_path, "  A: {time_per_unit: {old: 8 h, new: 2 h}}", "{mean: harmonic}")
-    document = documents.figures_of_merit(result)
+    document = study_documents.figures_of_merit(result)
     target = document["targets"]["new"]
     assert (document["preset"], target["fom_with_algorithm"], target["fom_committed"]) == (None, None, None)
     assert set(result.fom_numbers) == {"weights/A", "new/fom"}
@@ -96,7 +96,7 @@ def test_a_machine_that_runs_no_unit_has_no_figure_of_any_kind(
     machines = f"machines: {{old: {old}, new: {REFUSED}, third: {third}}}"
     units = UNITS.replace("new: 2 h}", "new: 2 h, third: 4 h}").replace("new: 1 h}", "new: 1 h, third: 2 h}")
     study = run_toy(tmp_path, units, definition, machines)
-    actual = documents.figures_of_merit(study)
+    actual = study_documents.figures_of_merit(study)
     without, other = actual["targets"]["new"], actual["targets"]["third"]
     assert without.keys() == other.keys()
     assert (other["fom"] is None) == (old == REFUSED)

@@ -6,7 +6,7 @@ import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.core.notes import sentences
-from estimator.reports import documents
+from estimator.reports import study_documents
 from estimator.studies.run import run_study
 from tests.studies.files import ESTIMATED, STUDY, write
 
@@ -147,7 +147,7 @@ def test_a_system_file_beside_the_study(folder: Path) -> None:
     result = run_study(write(folder, ESTIMATED.replace("{system: titan}", "{system: own.yaml}")))
     assert result.chains["titan", "A"]["nodes"].samples[0] == 3
     assert any("not values" in text or "without a source" in text for text in sentences(result.machine_notes))
-    specifications = documents.figures_of_merit(result)["specifications"]
+    specifications = study_documents.figures_of_merit(result)["specifications"]
     assert {"titan: nodes", "titan: devices_per_node"} <= set(specifications["names"])
     assert len(specifications["names"]) == specifications["unverified"] < specifications["used"]
 

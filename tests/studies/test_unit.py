@@ -38,7 +38,8 @@ def study(machine: dict[str, Any], unit: dict[str, Any]) -> Study:
 def estimated(folder: Path, machine: dict[str, Any] | None = None, unit: dict[str, Any] | None = None) -> Estimate:
     made = study(machine or {}, unit or {})
     profile = read_unit(made.units_of_work["A"], folder)
-    return estimate_unit(made, "A", made.machines["new"], profile, folder)
+    target = made.machines["new"]
+    return estimate_unit(made, "A", target, machine_size(target, folder), profile, folder)
 
 
 def test_a_profile_without_a_batch_size_takes_the_units(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from tests.studies.test_unit import WORKLOAD, study, write
 def chain(folder: Path, machine: dict[str, Any] | None = None, **unit: object) -> dict[str, Number]:
     made = study({"devices_per_node": 2} | (machine or {}), dict(unit))
     target, profile = made.machines["new"], read_unit(made.units_of_work["A"], folder)
-    step = estimate_unit(made, "A", target, profile, folder)
-    return derive_chain(made, ("new", "A"), step, machine_size(target, folder))
+    size = machine_size(target, folder)
+    return derive_chain(made, ("new", "A"), estimate_unit(made, "A", target, size, profile, folder), size)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from estimator.cli.render.fom import render_fom
 from estimator.core.types import StudyResult
-from estimator.reports import documents
+from estimator.reports import documents, study_documents
 from estimator.reports.html import write_report
 from estimator.rollup.scaling import expected_maximum
 from estimator.studies.run import run_study
@@ -51,7 +51,7 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
 
 def test_phases_run_in_waves_one_after_another(tmp_path: Path) -> None:
     """Old: 3 waves of 10 nodes for 25 units of 2 h, then 1 of 4 h. New: 2 waves of 1 h, then 1; up half the time."""
-    actual = documents.figures_of_merit(run(tmp_path, GIVEN))["campaigns"]
+    actual = study_documents.figures_of_merit(run(tmp_path, GIVEN))["campaigns"]
     assert actual["old"]["time_s"]["mid"] == pytest.approx((3 * 2 + 4) * 3600)
     assert actual["new"]["time_s"]["mid"] == pytest.approx((2 * 1 + 1) * 3600 / 0.5)
     assert actual["new"]["campaigns_per_day"]["mid"] == pytest.approx(4)
@@ -107,7 +107,7 @@ def test_models_per_minute_are_those_to_the_last_stop(tmp_path: Path) -> None:
 
 def test_without_counts_there_is_no_campaign(tmp_path: Path) -> None:
     result = run(tmp_path, GIVEN.replace(", count: 25", "").replace(", count: 10", ""))
-    assert documents.figures_of_merit(result)["campaigns"] is None
+    assert study_documents.figures_of_merit(result)["campaigns"] is None
     html, _ = write_report(result, tmp_path)
     assert 'id="campaign"' not in html.read_text("utf-8")
 
@@ -131,20 +131,20 @@ def test_every_number_of_a_campaign_is_derived(profiled: StudyResult) -> None:
 @pytest.mark.slow
 def test_a_machine_that_cannot_run_a_phase_has_no_campaign(tmp_path: Path) -> None:
     result = run(tmp_path, REFUSED)
-    actual = documents.figures_of_merit(result)["campaigns"]
+    actual = study_documents.figures_of_merit(result)["campaigns"]
     assert actual["old"] is None
     assert actual["new"]["time_s"]["mid"] > 0
     assert actual["new"]["ratio"] is None
     html, results = write_report(result, tmp_path)
     assert "it cannot run all of these units" in html.read_text("utf-8")
     assert json.loads(results.read_text("utf-8"))["figure_of_merit"]["campaigns"]["old"] is None
-    shown = printed(partial(render_fom, documents.plain(documents.figures_of_merit(result)), "t")).stdout
+    shown = printed(partial(render_fom, documents.plain(study_documents.figures_of_merit(result)), "t")).stdout
     assert "cannot run all of its units" in shown
 
 
 def test_people_see_the_campaign_of_each_machine(tmp_path: Path) -> None:
     result = run(tmp_path, GIVEN)
-    shown = printed(partial(render_fom, documents.plain(documents.figures_of_merit(result)), "t")).stdout
+    shown = printed(partial(render_fom, documents.plain(study_documents.figures_of_merit(result)), "t")).stdout
     assert [" ".join(line.split()) for line in shown.splitlines()][-2:] == [
         "old 10.00 h 2.4 1",
         "new 6.000 h 4 1.66667",

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 import pytest
 
+from estimator.core.attributes import INSIDE
 from estimator.core.errors import EstimatorError
-from estimator.core.schema import INSIDE
 from estimator.core.types import Layout, RunPlan, Workload
 from estimator.pipeline.step import estimate
 from estimator.profiles import read_profile

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from estimator.cli import terminal
+from estimator.cli.folding import text_width
 from estimator.cli.terminal import Table
 from estimator.core import units
 from estimator.validation.tables import KEYS
@@ -85,7 +86,7 @@ def _fitting_table(
 ) -> Table:
     """A table of as many of the methods, which stand last, as the terminal has room for."""
     headings, count = [*headings, *(method.replace(" ", "\n") for method in methods)], len(headings)
-    first, *others = (terminal.text_width(column) for column in zip(headings, *lines, strict=True))
+    first, *others = (text_width(column) for column in zip(headings, *lines, strict=True))
     widths, room = [min(first, terminal.LONGEST_TEXT), *others], terminal.console().width  # the first column folds
     fitting = [n for n in range(count + 1, len(headings) + 1) if terminal.table_width(widths[:n]) <= room]
     shown = max(fitting, default=count)

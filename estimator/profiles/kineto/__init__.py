@@ -19,7 +19,7 @@ import pandas as pd
 
 from estimator.core.errors import EstimatorError
 from estimator.core.types import Flags, Integers, Profile, Timeline, Workload
-from estimator.profiles import canonical, chrome_trace, ranks
+from estimator.profiles import canonical, chrome_trace, ranks, trace_times
 from estimator.profiles.dump import Dump
 from estimator.profiles.kineto import torch_ops
 from estimator.profiles.kineto.attention_gradients import complete_attention
@@ -134,7 +134,7 @@ def _refuse_unusable(trace: Trace) -> None:
     if not len(trace.device):
         refuse_foreign(trace)
     for events in (trace.ops, trace.device):
-        chrome_trace.refuse_overflow(events["duration"], trace.where)
+        trace_times.refuse_overflow(events["duration"], trace.where)
 
 
 def _timeline(whole: Trace, launches: Launches, steps: Steps, counted: Flags, row: Integers) -> Timeline | None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from estimator.core.attributes import DISPATCH, TRAINED
 from estimator.core.types import Flags, Integers
 from estimator.profiles.kineto.arguments import (
     Call,
@@ -93,7 +94,7 @@ def describe_part(call: Call, kind: int, mark: int, work: Work) -> Work:
     if kind != layer:
         return work._replace(attributes=_joined(work.attributes, f"part_of_layer={layer}"))
     shapes, mask = _operands(call)
-    attributes = _joined("dispatch=1", f"layer={layer}", "trained=1" if trained else None, mask)
+    attributes = _joined(DISPATCH, f"layer={layer}", TRAINED if trained else None, mask)
     return Work(shapes, attributes, read_precision(call.types))
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import DISPATCH
 from estimator.core.schema import PHASES
 from estimator.core.types import Flags, Integers
 from estimator.profiles.columns import Ids
@@ -26,7 +27,7 @@ from estimator.profiles.kineto.trace import Trace
 TF32 = re.compile(r"tf32|s1688(gemm|fprop|dgrad|wgrad)|nvjet_(sm\d+_)?s(?!m)|Cijk_\w+?_S(_M)?X_")
 MOST_BYTES = 2**40  # of one copy
 UNNAMED = "unnamed"
-DISPATCH = Work(attributes="dispatch=1")
+OF_WRAPPER = Work(attributes=DISPATCH)
 DESCRIBED = ("op", "op_type", "kernel", "placement", "stream", "phase", *Work._fields)
 
 
@@ -162,6 +163,6 @@ def _sent(message: Message, work: Work) -> Work:
 
 def _work(call: Call, kernel: str | None, piece: int) -> Sequence[Work]:
     if piece == NO:
-        return (Work() if kernel else DISPATCH,)
+        return (Work() if kernel else OF_WRAPPER,)
     work = torch_ops.describe(call)
     return work if piece == EVERY else work[piece : piece + 1]

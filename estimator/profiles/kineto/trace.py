@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from estimator.core.types import Flags, Integers
-from estimator.profiles import chrome_trace
+from estimator.profiles import chrome_trace, trace_times
 from estimator.profiles.chrome_trace import Identity
 from estimator.profiles.columns import UNKNOWN, Columns, Ids
 from estimator.profiles.dump import Dump
@@ -97,7 +97,7 @@ class Trace:
         for category, events in as_written.items():
             by_category[(category or "").lower()] += events
         for category in (*ANNOTATED, *ON_DEVICE):
-            ended = chrome_trace.finished(by_category[category])
+            ended = trace_times.finished(by_category[category])
             self.unfinished += len(by_category[category]) - len(ended)
             by_category[category] = ended
         return by_category
@@ -124,7 +124,7 @@ class Trace:
         correlations = [self.number(e.args.correlation) for e in events]
         graphs = [GRAPH_LAUNCH in e.name for e in events]
         self.launches.add(correlations, self._lanes(events), self._starts(events), graphs)
-        self.waits.add(*self._times(chrome_trace.finished([e for e in events if WAITS.search(e.name)])))
+        self.waits.add(*self._times(trace_times.finished([e for e in events if WAITS.search(e.name)])))
 
     def _keep_messages(self, events: list[Any]) -> None:
         """Keep the events of the host around the launch of a message."""
@@ -139,17 +139,17 @@ class Trace:
         return [self.threads[e.pid, e.tid] for e in events]
 
     def _starts(self, events: list[Any]) -> Integers:
-        return chrome_trace.picoseconds(events, "ts", self.where, self.origin_us)
+        return trace_times.picoseconds(events, "ts", self.where, self.origin_us)
 
     def _times(self, events: list[Any]) -> tuple[Integers, Integers]:
-        return self._starts(events), chrome_trace.picoseconds(events, "dur", self.where)
+        return self._starts(events), trace_times.picoseconds(events, "dur", self.where)
 
 
 def scan(dump: Dump) -> Trace:
     """Read a trace into columns, ops sorted. Raises EstimatorError where it is damaged or a time is unreadable."""
     trace = Trace(str(dump))
     batches = chrome_trace.scan(dump, _event_type(), trace.metadata)
-    for timed, origin_us in chrome_trace.timed_events(batches, trace.where):
+    for timed, origin_us in trace_times.timed_events(batches, trace.where):
         trace.origin_us = origin_us
         trace.keep(timed)
     trace.ops, trace.device = trace.ops.sorted_by_lane(), trace.device.sorted_by_lane()

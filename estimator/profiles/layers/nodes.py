@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from estimator.core.parallel import OF_PARAMETERS
+from estimator.core.attributes import OF_PARAMETERS
 from estimator.core.schema import LATER_RESULTS
 from estimator.core.types import ITEMSIZE
 

@@ -30,8 +30,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from estimator.core.errors import EstimatorError
-from estimator.core.parallel import (
+from estimator.core.attributes import (
     AROUND,
     AROUND_GRADIENTS,
     EXCHANGED,
@@ -44,9 +43,9 @@ from estimator.core.parallel import (
     SCATTERED,
     SCATTERED_DURING,
     SUMMED,
-    End,
-    Split,
 )
+from estimator.core.errors import EstimatorError
+from estimator.core.parallel import End, Split
 from estimator.core.types import Profile
 from estimator.profiles.layers import parameters
 from estimator.profiles.layers.model import AGAIN, FEED_FORWARD_PRODUCTS, Layers, LayersProfile

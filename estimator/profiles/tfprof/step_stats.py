@@ -109,11 +109,13 @@ class _Step:
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Yield one row per run of an op; the kernels of a GPU's op are one run, named after the longest."""
-        launched = defaultdict(list)
+        launched, ran = defaultdict(list), defaultdict(list)
         for event in self.events:
             if names.is_launch_device(event.device):
                 launched[event.op].append(event)
-        for (op, device), group in _grouped(self.counted):
+        for event in self.counted:
+            ran[event.op, event.device].append(event)
+        for (op, device), group in ran.items():
             if names.GPU.search(device) and not names.is_launch_device(device):
                 yield self._row(op, group, launched.get(op, ()))
             else:
@@ -201,12 +203,12 @@ def _label(stats: Any) -> tuple[str, str | None, str | None, tuple[str, ...]]:
     _, is_call, call = label.partition(" = ")
     if is_call:
         kernel, _, inputs = call.partition("(")
-        names = inputs.removesuffix(")").split(", ") if inputs.removesuffix(")") else []
-        if names and not inputs.endswith(")"):
-            names[-1] = ""
+        operands = inputs.removesuffix(")").split(", ") if inputs.removesuffix(")") else []
+        if operands and not inputs.endswith(")"):
+            operands[-1] = ""
         kernel = kernel.strip()
         op_type = CALL if BY_NAME.match(kernel) else kernel
-        return stats.node_name, op_type, kernel, tuple(name for name in names if not name.startswith("^"))
+        return stats.node_name, op_type, kernel, tuple(name for name in operands if not name.startswith("^"))
     detail, _, annotation = label.partition("@@")
     name, _, op_type = (annotation.partition("#")[0] or stats.node_name).partition(":")
     kernel = re.split(r" regs:", detail)[0].strip()
@@ -219,13 +221,6 @@ def _last_made(outputs: Sequence[Output], until: int) -> Output | None:
     if place:
         return outputs[place - 1]
     return outputs[0] if len({(output.shape, output.precision) for output in outputs}) == 1 else None
-
-
-def _grouped(ran: Sequence[Event]) -> Iterator[tuple[tuple[str, str], list[Event]]]:
-    groups: dict[tuple[str, str], list[Event]] = defaultdict(list)
-    for event in ran:
-        groups[event.op, event.device].append(event)
-    yield from groups.items()
 
 
 def _busy_ns(ran: Sequence[Event]) -> int:

@@ -148,9 +148,9 @@ def _merge(aggregates: list[Aggregate], where: str) -> list[Aggregate]:
         total = _shape_time_s(nameless)
         owners = [a for a in by_type.values() if not a.shapes and abs(a.time_s - total) <= TOLERANCE * total]
         if len(owners) != 1:
-            names = " or ".join(a.op_type for a in owners) or "no op line"
+            fitting = " or ".join(a.op_type for a in owners) or "no op line"
             raise EstimatorError(
-                f"{where}: the shape lines add up to {1e3 * total:.4g} ms, which is {names}; put them below their op"
+                f"{where}: the shape lines add up to {1e3 * total:.4g} ms, which is {fitting}; put them below their op"
             )
         owners[0].shapes = nameless.shapes
     return list(by_type.values())

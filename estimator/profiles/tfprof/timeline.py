@@ -17,9 +17,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import HELPER
 from estimator.core.errors import EstimatorError, kind_of_value
 from estimator.core.types import Profile, Workload
-from estimator.profiles import canonical, chrome_trace, events, graph, phases
+from estimator.profiles import canonical, events, phases, trace_times
 from estimator.profiles.dump import Dump, decode_head
 from estimator.profiles.modes import UNLISTED
 from estimator.profiles.tfprof import names
@@ -79,12 +80,12 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
     helpers = _helpers(table)
     ops = table.assign(
         op_type=table["op_type"].where(table["kernel"].notna(), names.op_types(table["op"])),
-        attributes=[graph.HELPER if row in helpers else None for row in table.index],
+        attributes=[HELPER if row in helpers else None for row in table.index],
         placement=table["place"],
     )
     ops = phases.fill(canonical.to_ops(ops.drop(columns="place"), where))
     start, end = min(event.start for event in op_events), max(event.start + event.duration for event in op_events)
-    launch_warnings = (names.LAUNCHES_LEFT_OUT,)
+    left_out = [names.LAUNCHES_LEFT_OUT] if len(ran) < len(op_events) else []
     return Profile(
         ops=ops,
         workload=names.as_profiled(workload, ops),
@@ -92,7 +93,7 @@ def _step(op_events: list[Event], workload: Workload, where: str) -> Profile:
         format="TensorFlow timeline",
         wall_step_s=(end - start) / 1e6,
         busy_step_s=tally.busy_ps / 1e12,
-        warnings=(NO_SHAPES, *(launch_warnings if len(ran) < len(op_events) else ()), *events.crossing_warnings(tally)),
+        warnings=(NO_SHAPES, *left_out, *events.crossing_warnings(tally)),
     )
 
 
@@ -130,7 +131,7 @@ def _self_times(op_events: list[Event], where: str) -> tuple[pd.DataFrame, event
     end = ((table["start"] - first + table["duration"]) * 1e6).round().astype("int64")
     table["start"] = ((table["start"] - first) * 1e6).round().astype("int64")
     table["duration"] = end - table["start"]
-    chrome_trace.refuse_overflow(table["duration"].to_numpy(), where)
+    trace_times.refuse_overflow(table["duration"].to_numpy(), where)
     columns = ["kind", "start", "duration"]
     lanes = [lane[columns].to_numpy(dtype=np.int64).T for _, lane in table.groupby("lane", sort=False)]
     tally = events.tally([[events.Batch(*lane).sorted()] for lane in lanes])

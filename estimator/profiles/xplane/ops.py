@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from estimator.core.attributes import HELPER, with_attribute
 from estimator.core.number_formats import known_format
-from estimator.core.schema import with_attribute
 from estimator.core.types import Integers
 from estimator.profiles import frameworks, phases
 from estimator.profiles.events import Tally
-from estimator.profiles.graph import HELPER
 from estimator.profiles.xplane import hlo
+from estimator.profiles.xplane.instructions import strip_number
 from estimator.profiles.xplane.space import PROGRAM_ID, EventMetadata, Line, Plane
 from estimator.profiles.xplane.state import State
 
@@ -128,7 +128,7 @@ def eager_type(name: str) -> str | None:
 def _instructions(event: int, name: str, program: hlo.Program, base: Mapping[str, str | None]) -> list[Kind]:
     parts = program.instructions.get(name, ())
     if not parts:
-        op_type = hlo.strip_number(name)
+        op_type = strip_number(name)
         return [Kind(event, {**base, "op": name, "op_type": op_type, "kernel": op_type}, "")]
     described = [{**base, "op": name, **{c: getattr(part, c) for c in DESCRIBED}} for part in parts]
     each = zip(described, parts, strict=True)

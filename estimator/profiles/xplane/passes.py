@@ -11,9 +11,10 @@ from typing import Any
 
 from estimator.profiles.phases import DIFFERENTIATED
 from estimator.profiles.xplane.flow import LOOP, Flow, Value
+from estimator.profiles.xplane.instructions import FLOATS, PRECISIONS
 
 IN_PASSES, IN_PASSES_ALONE, IN_UPDATE = "passes", "passes alone", "update"
-FLOATING = (10, 11, 12, 16)  # formats of weights, as PrimitiveType numbers them
+FLOATING = tuple(number for number, name in PRECISIONS.items() if name in FLOATS)
 GRADIENT = "transpose("
 
 

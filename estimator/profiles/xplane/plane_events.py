@@ -146,10 +146,11 @@ class PlaneEvents:
         """The events that belong to the steps; all where no step is known."""
         if not len(self.part.counted):
             return events
-        by_host = self.part.completed is not None
-        times = self.reading.host.launch_or_start(self._correlation(events), events.start) if by_host else events.start
-        step = step_at(self.part.counted, times)
-        if self.part.completed is not None:
+        if self.part.completed is None:
+            step = step_at(self.part.counted, events.start)
+        else:
+            launch = self.reading.host.launch_or_start(self._correlation(events), events.start)
+            step = step_at(self.part.counted, launch)
             ends = last_ends(step, events.end, len(self.part.completed))
             self.part.completed = np.maximum(self.part.completed, ends)
         self.part.outside_ps += int(events.duration[step < 0].sum())

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from estimator.core.types import Appendix
-from estimator.reports import documents
+from estimator.reports import study_documents
+from estimator.reports.documents import Document
 from estimator.studies.audit.types import Audit, CheckedNumber, Kind
-
-Document = dict[str, Any]
 
 
 def appendix(audit: Audit) -> Appendix:
@@ -43,12 +41,12 @@ def _documents(audit: Audit, checked: Iterable[CheckedNumber]) -> list[Document]
 def checked_document(checked: CheckedNumber, source: str) -> Document:
     """A printed number beside ours."""
     step = checked.implied_step
-    return dict.fromkeys(documents.PUBLISHED_KEYS) | {
+    return dict.fromkeys(study_documents.PUBLISHED_KEYS) | {
         "quantity": checked.quantity,
         "unit": checked.row,
         "on": checked.column,
         "printed": checked.printed.value,
-        "ours": documents.number(checked.ours, "all") if checked.ours else None,
+        "ours": study_documents.number(checked.ours, "all") if checked.ours else None,
         "source": source,
         "reason": checked.reason,
         "as_printed": checked.printed.text,
@@ -59,7 +57,7 @@ def checked_document(checked: CheckedNumber, source: str) -> Document:
         "predicted_step_s": dict(vars(step.predicted)) if step and step.predicted else None,
         "step_holds": step.holds if step else None,
         "busy": checked.busy,
-        "like_with_like": documents.number(checked.like_with_like, "all") if checked.like_with_like else None,
+        "like_with_like": study_documents.number(checked.like_with_like, "all") if checked.like_with_like else None,
     }
 
 

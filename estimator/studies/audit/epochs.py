@@ -16,6 +16,7 @@ from estimator.rollup import chain, epoch
 from estimator.rollup.parts import PART_OF_CLASS
 from estimator.studies.audit.table import Row
 from estimator.studies.forward import forward_origin
+from estimator.studies.given import STUDY_FILE
 
 WORKLOAD_FILE = "workload file of the profile"
 STEP_OF_EPOCH = chain.Link(
@@ -40,8 +41,8 @@ def count_steps(id_prefix: str, row: Row, profile: Profile) -> dict[str, Number]
     """The known numbers of an epoch: samples, batch size, and the number of steps."""
     workload = profile.workload
     known = {
-        "samples": (row.samples or workload.samples, "study file" if row.samples else WORKLOAD_FILE),
-        "validation_samples": (row.validation_samples, "study file"),
+        "samples": (row.samples or workload.samples, STUDY_FILE if row.samples else WORKLOAD_FILE),
+        "validation_samples": (row.validation_samples, STUDY_FILE),
         "batch_size": (workload.batch_size, WORKLOAD_FILE),
     }
     given = {

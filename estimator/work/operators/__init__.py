@@ -14,8 +14,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from estimator.core.attributes import ACROSS_LINK, DISPATCH, has_attribute
 from estimator.core.operators import class_of
-from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, has_attribute, on_processor
+from estimator.core.schema import HOST_CLASSES, MATRIX, STREAMING, on_processor
 from estimator.work.operators import libraries, profilers, tensorflow, torch, xla
 from estimator.work.operators.kernel_words import operator_of_message, operator_of_words
 from estimator.work.operators.plain_names import plain_name
@@ -39,8 +40,6 @@ FAMILIES = (  # in this order
 ROOTS = ("fused_elementwise",)  # fusions, whose kernel is the root op
 RUN_AS_PRODUCTS = (("convolution", "gemm"), ("attention", "gemm"))  # classes of an op type, and of its kernel
 COPIES = ("memcpy", "memset")  # their bytes are reported by profilers
-DISPATCH = "dispatch=1"  # attribute of a wrapper: an op inside it did the work and has its own row
-ACROSS_LINK = "memory=host"  # attribute of a copy from or to the host's memory, or of the wait for it
 RECURRENT = re.compile(r"(?i)(aten::)?\w*(rnn|lstm|gru)\w*")
 TRAINING_ONLY = (  # names and scopes of forward ops that inference does not run
     r"(?i)(^|.*[/:_])"

@@ -5,8 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from estimator.core.parallel import OF_PARAMETERS, read_split
-from estimator.core.schema import MATRIX, has_attribute
+from estimator.core.attributes import OF_PARAMETERS, has_attribute
+from estimator.core.parallel import read_split
+from estimator.core.schema import MATRIX
 from estimator.core.types import RunPlan
 from estimator.pipeline.group_memory import memory_of_group
 from estimator.profiles.layers.parameters import frozen, outside_blocks, tied, total

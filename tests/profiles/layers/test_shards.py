@@ -3,17 +3,9 @@
 import pandas as pd
 import pytest
 
+from estimator.core.attributes import AROUND, AROUND_GRADIENTS, GATHERED, GATHERED_BESIDE, SCATTERED, SUMMED
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import (
-    AROUND,
-    AROUND_GRADIENTS,
-    GATHERED,
-    GATHERED_BESIDE,
-    SCATTERED,
-    SUMMED,
-    End,
-    Split,
-)
+from estimator.core.parallel import End, Split
 from estimator.core.types import Workload
 from estimator.profiles import read_profile
 from estimator.profiles.layers import Layers, profile_of

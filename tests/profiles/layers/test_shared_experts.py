@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from estimator.core.attributes import EXCHANGED, EXCHANGED_BEFORE
 from estimator.core.errors import EstimatorError
-from estimator.core.parallel import EXCHANGED, EXCHANGED_BEFORE, DataWord, Split
+from estimator.core.parallel import DataWord, Split
 from estimator.core.types import Profile, RunPlan
 from estimator.pipeline.group import estimate_group
 from estimator.pipeline.group_memory import memory_of_group

@@ -7,7 +7,7 @@ import pytest
 
 from estimator.core.types import Workload
 from estimator.profiles.xplane import attention
-from estimator.profiles.xplane.hlo import Instruction
+from estimator.profiles.xplane.instructions import Instruction
 from estimator.work import count_work
 from estimator.work.transformed import Transformed
 from tests.conftest import make_ops

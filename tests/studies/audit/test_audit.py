@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from estimator.core.errors import EstimatorError
-from estimator.reports import documents
+from estimator.reports import documents, study_documents
 from estimator.studies.run import run_study
 from tests.studies.audit.tables import scaled_times, write_study
 
@@ -15,14 +15,14 @@ from tests.studies.audit.tables import scaled_times, write_study
 @pytest.mark.slow
 def test_a_study_of_tables_has_an_audit_and_no_figure_of_merit(tmp_path: Path, kernels: Mapping[str, float]) -> None:
     result = run_study(write_study(tmp_path, scaled_times(kernels, 1, 1)))
-    document = json.loads(documents.to_json(documents.results(result)))
+    document = json.loads(documents.to_json(study_documents.results(result)))
     (audit,) = document["audits"]
     assert [entry["mark"] for entry in audit["printed"]["times"]] == ["reproduced"] * 4
     assert document["figure_of_merit"] is None
     assert {"profile of w", "device k20x", "device p100-pcie-16gb"} <= document["inputs_sha256"].keys()
     assert all(number["value"]["covers"] == "all" for number in document["numbers"])
     with pytest.raises(EstimatorError, match="no machines and so no figure of merit"):
-        documents.figures_of_merit(result)
+        study_documents.figures_of_merit(result)
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@ from typing import get_args
 
 import pytest
 
-from estimator.reports import documents
+from estimator.reports import documents, study_documents
 from estimator.studies.audit.document import appendix, audit_document, checked_document
 from estimator.studies.audit.printed import read_printed
 from estimator.studies.audit.types import CheckedNumber, ImpliedStep, Kind, Mark
@@ -15,7 +15,7 @@ def test_a_checked_number_has_the_keys_of_any_published_figure() -> None:
         implied_step=ImpliedStep(0.5, 3e9, 0.1), busy=0.9,
     )  # fmt: skip
     document = checked_document(number, "S")
-    assert tuple(document) == documents.PUBLISHED_KEYS
+    assert tuple(document) == study_documents.PUBLISHED_KEYS
     assert {name: value for name, value in document.items() if value is not None} == {
         "quantity": "time per epoch", "unit": "A", "on": "new", "printed": 8, "source": "S", "reason": "why",
         "as_printed": "[8 s]", "mark": "cannot be told", "implied_step_s": 0.5, "achieved_flop_per_s": 3e9,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 
 from estimator.cli import terminal
+from estimator.cli.folding import text_width
 from estimator.cli.render.catalogue.cells import column_title, marked_text, print_legend, title
 from estimator.devices.specs.table.cells import Subject, value
 from estimator.devices.specs.table.layout import Column, Layout
@@ -76,7 +77,7 @@ def _split(front: list[Texts], pairs: Sequence[list[Texts]], width: int) -> Iter
     """Split columns into tables no wider than ``width``, each with the front columns."""
     columns = front
     for pair in pairs:
-        if columns != front and terminal.table_width(map(terminal.text_width, columns + pair)) > width:
+        if columns != front and terminal.table_width(map(text_width, columns + pair)) > width:
             yield columns
             columns = front
         columns = columns + pair

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from estimator.cli import terminal
+from estimator.cli.folding import text_width
 from estimator.cli.render.catalogue.cells import cell_text, mark, print_legend, title
 from estimator.cli.terminal import Table
 from estimator.core import units
@@ -58,7 +59,7 @@ def _wraps(column: Column) -> bool:
 
 def _fitting(texts: Mapping[Column, Sequence[str]], width: int) -> list[Column]:
     """The first columns, in order of importance, that a terminal has room for; long texts wrap."""
-    full = [terminal.text_width((_heading(column), *cells)) for column, cells in texts.items()]
+    full = [text_width((_heading(column), *cells)) for column, cells in texts.items()]
     least = [min(w, terminal.LONGEST_TEXT) if _wraps(c) else w for c, w in zip(texts, full, strict=True)]
     return [column for count, column in enumerate(texts, start=1) if terminal.table_width(least[:count]) <= width]
 
