@@ -11,12 +11,13 @@ from estimator.profiles import read_profile
 
 
 def resolve_name(folder: Path, name: str) -> str:
-    """The path of a file in the study's folder; where there is none, the name unchanged.
+    """The path of a file in the study's folder, perhaps named without .yaml; where there is none, the name unchanged.
 
     Raises EstimatorError for a path of which there is no file, there or in the working folder.
     """
-    if (folder / name).is_file():
-        return str(folder / name)
+    for path in (folder / name, folder / f"{name}.yaml"):
+        if path.is_file():
+            return str(path)
     _refuse_missing(folder, name)
     return name
 

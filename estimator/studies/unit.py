@@ -153,7 +153,7 @@ def _plan(study: Study, unit: UnitOfWork, machine: Machine, folder: Path) -> Run
     """How the profile is to run there: what the unit says comes before what its machine does."""
     system = load_system(resolve_name(folder, machine.system)) if machine.system else None
     return RunPlan(
-        target=resolve_name(folder, system.device if system else str(machine.device)),
+        target=system.device if system else resolve_name(folder, str(machine.device)),
         power_limit=power.listed_limit(system),
         precision=unit.precision or machine.precision,
         fusion=unit.fusion or machine.fusion or "none",
