@@ -167,6 +167,9 @@ class UnitOfWork(Terms):
             raise ValueError("names both 'devices' and 'trainings_per_device'; keep one")
         if self.devices is not None and self.mode == "inference":
             raise ValueError("names 'devices' of one training, but is of inference, which each device does by itself")
+        for key in ("steps_to_quality", "validation_samples") if self.mode == "inference" else ():
+            if getattr(self, key) is not None:
+                raise ValueError(f"names '{key}' of a training, but is of inference; delete it")
         return self
 
     @property
