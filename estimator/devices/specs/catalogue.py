@@ -228,9 +228,17 @@ def _resolve_device(spec: Spec, folder: Path) -> Spec:
     """Resolve a system's device: a path from the system's own file, or the name of a file beside it, without .yaml."""
     if isinstance(spec, DeviceSpec):
         return spec
-    beside = folder / f"{spec.device}.yaml"
-    path = folder / spec.device if _is_path(spec.device, folder) else beside if os.path.isfile(beside) else None
+    path = folder / spec.device if _is_path(spec.device, folder) else file_of_folder(folder, spec.device)
     return spec.model_copy(update={"device": str(path)}) if path else spec
+
+
+def file_of_folder(folder: Path, name: str) -> Path | None:
+    """The YAML file of this name in a folder, where the library has no device or system of the name."""
+    path = folder / f"{name}.yaml"
+    if not os.path.isfile(path):
+        return None
+    shipped = (library.names("devices", pattern) for pattern in (DEVICE_FILES, SYSTEM_FILES))
+    return None if any(aliases.file_of_name(name, known) for known in shipped) else path
 
 
 def _is_path(name: str, folder: Path = Path()) -> bool:

@@ -221,13 +221,23 @@ def test_a_system_may_name_a_device_beside_its_own_file(user_devices: Path) -> N
     assert "none.yaml: there is no such file" in fault
 
 
-@pytest.mark.parametrize("name", ["mine", "v100-sxm2-16gb"])
-def test_a_system_may_name_a_device_beside_its_own_file_without_its_ending(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "device"), [("mine", "{}/mine.yaml"), ("v100", "v100"), ("summit", "summit")])
+def test_a_system_may_name_a_device_beside_its_own_file_without_its_ending(
+    name: str, device: str, tmp_path: Path
+) -> None:
+    """A shipped name stays one: a system may have the name of its device."""
     path = tmp_path / "s.yaml"
     path.write_text(SYSTEM.format("s", name))
-    assert load_system(path).device == name  # of the library, where no file is there
+    assert load_system(path).device == name
     write(tmp_path, name)
-    assert load_system(path).device == str(tmp_path / f"{name}.yaml")
+    assert load_system(path).device == device.format(tmp_path)
+
+
+def test_a_device_beside_a_systems_file_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SYSTEM.format("s", "mine"))
+    assert "unknown-device" in {fault.rule for fault in catalogue.check(SystemSpec, str(path))[1]}
+    write(tmp_path, "mine")
     assert {fault.rule for fault in catalogue.check(SystemSpec, str(path))[1]} == {"missing-source"}
 
 
