@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from estimator.core import library
-from estimator.core.errors import EstimatorError, suggestion
+from estimator.core.errors import EstimatorError, suggestion, within
 from estimator.core.files import place
 from estimator.core.interval import enough_draws
 from estimator.core.parallel import Split, read_split
@@ -64,9 +64,11 @@ def profiles_of(given: Profile | Place | Iterable[Profile | Place]) -> list[Prof
 def system_of(given: SystemSpec | Place, nodes: int | None = None) -> SystemSpec:
     """A machine that is given, or read by its name or path; of so many ``nodes`` where that is asked for.
 
-    Raises EstimatorError where it cannot be read, and for nodes that are no whole number of at least 1.
+    Raises EstimatorError where it or its device cannot be read, and for nodes that are no whole number of at least 1.
     """
     system = given if isinstance(given, SystemSpec) else load_system(place("system", given, "a SystemSpec"))
+    with within(f"system {system.name}"):
+        load_device(system.device)
     if nodes is None:
         return system
     count = whole_number(nodes)

@@ -14,6 +14,7 @@ from estimator.api.arguments import Device, Place, in_one_sentence, plans_of, pr
 from estimator.api.estimate import EstimateResult
 from estimator.api.frames import frame
 from estimator.api.html import to_html
+from estimator.core.interval import share_below
 from estimator.core.scenarios import HostWord, InputWord
 from estimator.core.types import DeviceSpec, Estimate, Fusing, Layout, Mode, Profile
 from estimator.reports import summaries
@@ -71,7 +72,24 @@ class CompareResult:
 
     def document(self) -> dict[str, Any]:
         """The document that ``estimator compare --json`` prints."""
-        return {"estimates": self._documents}
+        return {"estimates": self._documents, "p_faster": self.p_faster}
+
+    @property
+    def p_faster(self) -> dict[str, dict[str, float | None]]:
+        """For each estimate, in which share of the draws its step is shorter than that of each other of the profile.
+
+        Draws share uncertain inputs, so steps may differ surely while their intervals overlap. None without draws.
+        """
+        estimates = [result.estimate for result in self.estimates]
+        named = list(zip(labels(estimates), estimates, strict=True))
+        return {
+            name: {
+                other: share_below(one.step.total, two.step.total)
+                for other, two in named
+                if other != name and two.profile.sha256 == one.profile.sha256
+            }
+            for name, one in named
+        }
 
     def plot(self) -> Figure:
         """The parts of each step as stacked bars [ms]."""

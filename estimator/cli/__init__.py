@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -69,13 +69,19 @@ def main() -> None:
 
 
 def _prepare() -> None:
-    """Handle signals, and let a terminal without UTF-8 get every table."""
+    """Handle signals and closed streams, and let a terminal without UTF-8 get every table."""
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # jobs in the background are deaf to it
         signal.signal(signal.SIGINT, _interrupt)
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _nowhere() -> TextIO:
+    """A stream for what nobody reads, in place of one that the caller has closed."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _interrupt(number: int, frame: object) -> None:

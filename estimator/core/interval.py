@@ -66,6 +66,16 @@ def share_above(samples: Floats, threshold: float | None) -> float | None:
     return float(np.mean(samples[1:] >= threshold))
 
 
+def share_below(samples: Floats, others: Floats) -> float | None:
+    """Share of the draws in which one number is below another, draw by draw; a tie counts half.
+
+    None without uncertainty, and where there are not as many draws of both.
+    """
+    if len(samples) != len(others) or np.ptp(samples) == np.ptp(others) == 0:
+        return None
+    return float(np.mean(samples[1:] < others[1:]) + np.mean(samples[1:] == others[1:]) / 2)
+
+
 def summarise(samples: Floats, covers: Covers = "inputs") -> Interval:
     """The interval of samples (1 + draws) and what it covers; the ends are None where nothing is uncertain."""
     low, mid, high = bounds(samples)

@@ -23,7 +23,7 @@ def nodes_in_use(all_nodes: Floats, fraction: Floats) -> Floats:
 
 
 def nodes_of_training(devices_per_training: Floats, devices_per_node: Floats) -> Floats:
-    """Nodes whose failure ends a training: ceil(devices per training / devices per node)."""
+    """Nodes that a training takes, and whose failure ends it: ceil(devices per training / devices per node)."""
     return np.asarray(np.ceil(devices_per_training / devices_per_node))
 
 

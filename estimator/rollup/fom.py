@@ -63,6 +63,8 @@ class Definition(File):
     @model_validator(mode="before")
     @classmethod
     def _as_published(cls, written: Any) -> Any:
+        if isinstance(written, dict) and written.get("mean") == "minimum" and "weights" in written:
+            raise ValueError("names 'weights', of which the minimum has none; delete them")
         if not isinstance(written, dict) or not isinstance(written.get("preset"), str):
             return written
         name, preset = written["preset"], presets.find(written["preset"])

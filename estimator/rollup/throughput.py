@@ -72,9 +72,9 @@ def units_per_day(runs_per_day_per_node: Floats, nodes: Floats, availability: Fl
     return runs_per_day_per_node * nodes * availability
 
 
-def linear_units_per_day(units_per_day: Floats, nodes: Floats, nodes_per_unit: Floats, runs_at_once: Floats) -> Floats:
+def linear_units_per_day(units_per_day: Floats, nodes: Floats, nodes_per_unit: Floats) -> Floats:
     """Units per day were no node idle, as a part of a unit counted too [1/day]."""
-    return units_per_day * nodes / nodes_per_unit / runs_at_once
+    return units_per_day * nodes / nodes_per_unit / units_on_nodes(nodes, nodes_per_unit)
 
 
 def ratio(rate: Floats, baseline_rate: Floats) -> Floats:

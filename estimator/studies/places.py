@@ -7,18 +7,19 @@ from pathlib import Path
 
 from estimator.core import files, library
 from estimator.core.types import Profile
+from estimator.devices.specs.catalogue import file_of_folder
 from estimator.profiles import read_profile
 
 
 def resolve_name(folder: Path, name: str) -> str:
-    """The path of a file in the study's folder; where there is none, the name unchanged.
+    """The path of a file in the study's folder, perhaps without its .yaml; where there is none, the name unchanged.
 
     Raises EstimatorError for a path of which there is no file, there or in the working folder.
     """
-    if (folder / name).is_file():
-        return str(folder / name)
-    _refuse_missing(folder, name)
-    return name
+    path = folder / name if (folder / name).is_file() else file_of_folder(folder, name)
+    if path is None:
+        _refuse_missing(folder, name)
+    return str(path or name)
 
 
 def _refuse_missing(folder: Path, name: str, shipped: Collection[str] = ()) -> None:

@@ -74,8 +74,8 @@ class Checkpoint(File):
 class Machine(File):
     """A machine: a shipped system, or nodes of a device, or nodes alone where times per unit are given."""
 
-    system: str | None = None  #: a shipped system, or a path to a system file
-    device: str | None = None  #: in place of a system: a shipped device, or a path to a device file
+    system: str | None = None  #: a shipped system, or a system file: its path, or its name beside the study
+    device: str | None = None  #: in place of a system: a shipped device, or a device file likewise
     nodes: Whole | None = None  #: of a machine given by its device; of a system, in place of its own
     devices_per_node: Whole | None = None  #: likewise
     node_name: str = "node"  #: what a node is called in the report
@@ -167,6 +167,9 @@ class UnitOfWork(Terms):
             raise ValueError("names both 'devices' and 'trainings_per_device'; keep one")
         if self.devices is not None and self.mode == "inference":
             raise ValueError("names 'devices' of one training, but is of inference, which each device does by itself")
+        for key in ("steps_to_quality", "validation_samples") if self.mode == "inference" else ():
+            if getattr(self, key) is not None:
+                raise ValueError(f"names '{key}' of a training, but is of inference; delete it")
         return self
 
     @property

@@ -153,7 +153,7 @@ def split_of(unit: UnitOfWork) -> Split:
 def _plan(study: Study, unit: UnitOfWork, machine: Machine, system: SystemSpec | None, folder: Path) -> RunPlan:
     """How the profile is to run there: what the unit says comes before what its machine does."""
     return RunPlan(
-        target=resolve_name(folder, system.device if system else str(machine.device)),
+        target=system.device if system else resolve_name(folder, str(machine.device)),
         power_limit=power.listed_limit(system),
         precision=unit.precision or machine.precision,
         fusion=unit.fusion or machine.fusion or "none",

@@ -86,6 +86,8 @@ def test_names_paths_and_things_that_are_loaded_are_the_same(p1b3: Profile, tmp_
     assert [each.workload.name for each in arguments.profiles_of(["p1b3", p1b3])] == ["p1b3", "p1b3"]
     titan = load_system("titan")
     assert arguments.system_of("titan") == arguments.system_of(titan) == titan
+    with pytest.raises(EstimatorError, match=r"^system titan: Unknown device 'k20z'\. Did you mean k20x"):
+        arguments.system_of(titan.model_copy(update={"device": "k20z"}))
     larger = arguments.system_of("titan", 37376)
     assert larger.nodes.value == 2 * titan.nodes.value
     assert larger.power is not None

@@ -20,6 +20,20 @@ def test_the_document_is_that_of_the_command_line(result: CompareResult) -> None
     assert result.document() == read("compare", "p1b3", "--to", "v100", "--to", "h100")
 
 
+def test_which_is_faster_is_told_draw_by_draw(result: CompareResult) -> None:
+    v100, h100 = (each.estimate.step.total[1:] for each in result)
+    chances, shorter = result.p_faster, (h100 < v100).mean() + (h100 == v100).mean() / 2
+    assert chances["h100-sxm5-80gb"] == {"v100-sxm2-16gb": pytest.approx(shorter)}
+    assert chances["v100-sxm2-16gb"] == {"h100-sxm5-80gb": pytest.approx(1 - shorter)}
+    twice = compare("p1b2", ["v100", "v100"], draws=50).p_faster
+    assert twice["p1b2 on v100-sxm2-16gb (1)"] == {"p1b2 on v100-sxm2-16gb (2)": 0.5}
+
+
+def test_without_draws_and_of_other_profiles_nothing_is_faster() -> None:
+    chances = compare(["p1b2", "p1b1"], ["v100", "h100"], draws=0).p_faster
+    assert chances["p1b2 on v100-sxm2-16gb"] == {"p1b2 on h100-sxm5-80gb": None}
+
+
 def test_the_table_has_a_row_for_each(result: CompareResult) -> None:
     table = result.table
     assert table["target"].tolist() == ["v100-sxm2-16gb", "h100-sxm5-80gb"]

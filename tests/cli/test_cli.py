@@ -122,6 +122,15 @@ def test_a_command_loads_nothing_heavy_that_it_does_not_need(words: list[str], h
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [(f"fom {STUDY}", 0), ("--version", 0), ("devices nope", 1)])
+def test_closed_streams_are_no_defect(closed: str, words: str, code: int) -> None:
+    command = f"{sys.executable} -m estimator {words} {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "defect" not in done.stderr
+
+
 def test_a_request_to_end_leaves_nothing_behind() -> None:
     code = (
         "import os, signal, time\n"

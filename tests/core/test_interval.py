@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from estimator.core.interval import bounds, draw, draw_sourced, enough_draws, share_above, summarise, uniform
+from estimator.core.interval import (
+    bounds,
+    draw,
+    draw_sourced,
+    enough_draws,
+    share_above,
+    share_below,
+    summarise,
+    uniform,
+)
 from estimator.core.types import Sourced
 
 UNCERTAINTY = st.floats(min_value=0.001, max_value=2.0)
@@ -45,6 +54,13 @@ def test_a_stream_does_not_depend_on_other_draws() -> None:
     assert np.array_equal(draw("a", 1, 2, 3, 50, 7), alone)
     assert not np.array_equal(draw("a", 1, 2, 3, 50, 8), alone)
     assert not np.array_equal(draw("b", 1, 2, 3, 50, 7), alone)
+
+
+def test_a_share_of_draws_is_below_those_of_another_number() -> None:
+    samples, others = np.array([9.0, 1, 2, 3, 4]), np.array([0.0, 2, 2, 2, 5])
+    assert share_below(samples, others) == 2.5 / 4
+    assert share_below(others, samples) == 1.5 / 4
+    assert share_below(samples, others[:4]) is share_below(samples[:1], others[:1]) is None
 
 
 def test_arrays_share_their_stream() -> None:

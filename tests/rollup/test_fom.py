@@ -98,6 +98,11 @@ def test_weighted_means() -> None:
     assert fom.arithmetic(x, w)[0] == pytest.approx(14 / 4)
 
 
+def test_a_minimum_has_no_weights() -> None:
+    with pytest.raises(ValueError, match="names 'weights', of which the minimum has none; delete them"):
+        fom.Definition.model_validate({"mean": "minimum", "weights": {"a": 2}})
+
+
 def test_every_definition_is_of_the_nominal_inputs_alone() -> None:
     rates, baseline = np.array([[2.0, 7.0], [6.0, 7.0]]), np.array([[1.0, 9.0], [2.0, 9.0]])
     assert fom.all_definitions(rates, baseline, np.array([1.0, 3.0])) == pytest.approx(

@@ -56,7 +56,7 @@ def test_units_that_lack_nodes_do_not_begin() -> None:
     nodes, sixty = np.array([300.0, 310.0, 360.0]), np.array([60.0])
     at_once = throughput.units_on_nodes(nodes, sixty)
     assert at_once.tolist() == [5, 5, 6]
-    linear = throughput.linear_units_per_day(24 * at_once, nodes, sixty, at_once)
+    linear = throughput.linear_units_per_day(24 * at_once, nodes, sixty)
     assert linear == pytest.approx(24 * nodes / 60)
 
 

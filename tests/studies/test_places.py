@@ -11,7 +11,10 @@ def test_a_file_beside_the_study_comes_before_a_shipped_name(tmp_path: Path) -> 
     (tmp_path / "v100").mkdir()
     assert resolve_name(tmp_path, "v100") == "v100"  # a folder is no device
     (tmp_path / "mine.yaml").touch()
-    assert resolve_name(tmp_path, "mine.yaml") == str(tmp_path / "mine.yaml")
+    (tmp_path / "v100.yaml").touch()
+    for name in ("mine.yaml", "mine", "v100.yaml"):
+        assert resolve_name(tmp_path, name) == str(tmp_path / f"{name.removesuffix('.yaml')}.yaml")
+    assert resolve_name(tmp_path, "V100") == "V100"  # a study may have the name of its machine
 
 
 def test_a_profile_may_be_a_file_or_a_folder_beside_the_study(tmp_path: Path) -> None:

@@ -152,6 +152,19 @@ def test_a_system_file_beside_the_study(folder: Path) -> None:
     assert len(specifications["names"]) == specifications["unverified"] < specifications["used"]
 
 
+def test_the_device_of_a_system_lies_beside_the_system(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path of the system's file is not looked up in the study's folder once more."""
+    within = folder / "bid"
+    (within / "bid").mkdir(parents=True)
+    (within / "bid" / "own.yaml").write_text("name: own\npeak: {fp32: 1 TFLOP/s}\nmemory_bandwidth: 1 GB/s\n")
+    (within / "own.yaml").write_text("name: own\npeak: {fp32: 60 TFLOP/s}\nmemory_bandwidth: 4 TB/s\n")
+    (within / "machine.yaml").write_text("name: machine\nnodes: 3\ndevice: own\ndevices_per_node: 2\n")
+    monkeypatch.chdir(folder)
+    study = ESTIMATED.replace("{system: titan}", "{system: machine}").replace("device: mine.yaml", "device: own")
+    result = run_study(write(Path("bid"), study))
+    assert {str(estimate.target.memory_bandwidth) for estimate in result.estimates.values()} == {"4 TB/s"}
+
+
 def test_every_input_is_hashed(folder: Path) -> None:
     def inputs() -> dict[str, str]:
         return dict(run_study(folder / "study.yaml").inputs)

@@ -116,6 +116,8 @@ def test_a_study_without_machines_has_one_fault(tmp_path: Path) -> None:
         ),
         (STUDY + "  B: {profile: p1b3, scaling: weak}\n", "but not how many; add 'devices: 8'"),
         (STUDY + "  B: {profile: p1b3, devices: 2, mode: inference}\n", "is of inference, which each device does by"),
+        (STUDY + "  B: {profile: p1b3, steps_to_quality: {9: 9}, mode: inference}\n", "names 'steps_to_quality' of a"),
+        (STUDY + "  B: {profile: p1b3, validation_samples: 9, mode: inference}\n", "names 'validation_samples' of a"),
         (STUDY.replace("nodes: 20", "nodes: 20, network: {latency: 2}"), "latency is '2', which is a plain number"),
         (
             STUDY.replace("nodes: 20", "nodes: 20, host: fast"),

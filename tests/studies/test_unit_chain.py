@@ -204,6 +204,17 @@ def test_as_many_trainings_run_at_once_as_have_the_nodes_that_their_steps_are_ti
     assert within["units_per_day"] == pytest.approx(8 * within["runs_per_day"])
 
 
+@pytest.mark.parametrize(("devices", "whole", "linear"), [(12, 4, 4.5), (5, 9, 9), (4, 18, 18)])
+def test_presets_that_count_nodes_count_those_that_make_no_whole_training(
+    devices: int, whole: int, linear: float, tmp_path: Path
+) -> None:
+    """Of nine nodes one is idle where a training takes two."""
+    machine = {"nodes": 9, "devices_per_node": 8}
+    n = nominal(chain(write(tmp_path, workload=GROUPED), machine, devices=devices, samples=800))
+    assert n["units_per_day"] == pytest.approx(whole * n["runs_per_day"])
+    assert n["linear_per_day"] == pytest.approx(linear * n["runs_per_day"])
+
+
 def test_the_samples_must_fill_the_batch_of_all_devices(tmp_path: Path) -> None:
     with pytest.raises(EstimatorError, match=r"^31 samples do not fill one batch of 32"):
         chain(write(tmp_path, workload=GROUPED), {"nodes": 7}, devices=4, samples=31)

@@ -18,6 +18,10 @@ MEANINGS = {
     "allocator": "rounding and caching by the framework's allocator",
     "reserve": "context of the driver, code of libraries",
 }
+IN_INFERENCE = {
+    "parameters": "weights and biases, in the format of the products",
+    "activations": "results that live at the fullest moment, with the batch of data",
+}
 
 
 def render_memory(document: Mapping[str, Any]) -> None:
@@ -26,7 +30,8 @@ def render_memory(document: Mapping[str, Any]) -> None:
     on = f" on {document['device']}" if document["device"] else ""
     title = f"memory of one device: {document['workload']}{on}, {document['mode']}{batch}"
     table = terminal.new_table(title, "part", "memory", "what it is", right=("memory",))
-    for name, meaning in MEANINGS.items():
+    meanings = MEANINGS | (IN_INFERENCE if document["mode"] == "inference" else {})
+    for name, meaning in meanings.items():
         if document[name]:
             table.add_row(name, _size(document[name]), meaning)
     table.add_row("total", _size(document["total"]), _interval(document["total_interval"]))

@@ -24,7 +24,8 @@ def plausible(spec: DeviceSpec | SystemSpec, catalogue: Catalogue) -> Findings:
     if isinstance(spec, SystemSpec):
         yield from _out_of_range(_system_numbers(spec, catalogue), ranges.SYSTEM, set())
         return
-    memory = ranges.ON_CHIP if memory_of(spec) == "SRAM" else ranges.MAIN_MEMORY
+    main = ranges.MAIN_MEMORY if spec.memory_type else ranges.UNKNOWN_MEMORY
+    memory = ranges.ON_CHIP if memory_of(spec) == "SRAM" else main
     measured = {field for field, number in sourced_values(spec) if number.status == "measured"}
     yield from _out_of_range(_device_numbers(spec), (*ranges.ANY_DEVICE, *memory), measured)
     yield from _too_many_units(spec)

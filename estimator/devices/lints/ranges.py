@@ -76,6 +76,11 @@ MAIN_MEMORY = (  # devices whose memory is DRAM
     Range("link.per_direction", "memory_bandwidth", 0.005, 2, "1", "links are slower than memory, but not by orders"),
     Range("link.total", "memory_bandwidth", 0.01, 4, "1", "links are slower than memory, but not by orders"),
 )  # fmt: skip
+UNKNOWN_MEMORY = (
+    *MAIN_MEMORY,
+    Range("memory_bandwidth", None, 1e9, 1e14, "B/s", "one channel of 2008 to a module of HBM4"),
+    Range("peak.fp32.vector", None, 1e9, 1e15, "FLOP/s", "one core of 2008 to a module of 2028"),
+)
 ON_CHIP = (  # devices that compute from SRAM alone
     Range("compute_units", None, 1, 1e7, "1", "chips and wafers have up to a million cores"),
     Range("memory_capacity", "compute_units", 4e3, 2e7, "B", "4 kB to 20 MB of SRAM belong to a core"),

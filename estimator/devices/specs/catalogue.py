@@ -191,10 +191,9 @@ def faults(spec: type[Spec], document: yaml_files.Document, lint_catalogue: lint
     except EstimatorError as error:
         yield from (fault if isinstance(fault, Fault) else Fault(fault, "file") for fault in error.faults)
         valid_spec, stand_ins = yaml_files.remainder(spec, document, STAND_INS[spec] | {"name": document.path.stem})
-        valid_spec = valid_spec and _resolve_device(valid_spec, document.path.parent)
         ignored = stand_ins | {lints.STALE}
     if valid_spec is not None:
-        yield from _lint_faults(valid_spec, document, lint_catalogue, ignored)
+        yield from _lint_faults(_resolve_device(valid_spec, document.path.parent), document, lint_catalogue, ignored)
 
 
 def _lint_faults(
@@ -211,8 +210,8 @@ def _lint_faults(
 def _read(spec: type[Spec], path: Path) -> Spec:
     """One file of the catalogue, parsed once as long as it stays the same. Raises EstimatorError with every fault."""
     content = files.sha256_of_plain(path)
-    digest = content and f"{spec.__name__} {path} {path.absolute()} {content}"  # a device may lie in a system's folder
-    return _SPECS(digest, lambda: _validated(spec, yaml_files.read_yaml(path)))
+    digest = content and f"{spec.__name__} {path} {content}"
+    return _resolve_device(_SPECS(digest, lambda: _validated(spec, yaml_files.read_yaml(path))), path.parent)
 
 
 def _validated(spec: type[Spec], document: yaml_files.Document) -> Spec:
@@ -222,16 +221,24 @@ def _validated(spec: type[Spec], document: yaml_files.Document) -> Spec:
             f"{document.where(('name',))}: name is '{valid_spec.name}'; expected '{path.stem}', the file's own name"
         )
         raise EstimatorError(Fault(sentence, "file-name"))
-    if valid_spec.announced:
-        valid_spec = announced.with_uncertainty(valid_spec)
-    return _resolve_device(valid_spec, path.parent)
+    return announced.with_uncertainty(valid_spec) if valid_spec.announced else valid_spec
 
 
 def _resolve_device(spec: Spec, folder: Path) -> Spec:
-    """Resolve a system's device path relative to the system's own file."""
-    if isinstance(spec, DeviceSpec) or not _is_path(spec.device, folder):
+    """Resolve a system's device: a path from the system's own file, or the name of a file beside it, without .yaml."""
+    if isinstance(spec, DeviceSpec):
         return spec
-    return spec.model_copy(update={"device": str(folder / spec.device)})
+    path = folder / spec.device if _is_path(spec.device, folder) else file_of_folder(folder, spec.device)
+    return spec.model_copy(update={"device": str(path)}) if path else spec
+
+
+def file_of_folder(folder: Path, name: str) -> Path | None:
+    """The YAML file of this name in a folder, where the library has no device or system of the name."""
+    path = folder / f"{name}.yaml"
+    if not os.path.isfile(path):
+        return None
+    shipped = (library.names("devices", pattern) for pattern in (DEVICE_FILES, SYSTEM_FILES))
+    return None if any(aliases.file_of_name(name, known) for known in shipped) else path
 
 
 def _is_path(name: str, folder: Path = Path()) -> bool:

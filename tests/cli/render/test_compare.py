@@ -24,6 +24,13 @@ def test_a_device_name_is_not_split() -> None:
     assert "a100-sxm4-80gb" in shown
 
 
+def test_each_pair_has_one_sentence_on_the_faster_one() -> None:
+    shown = run("compare", "p1b2", "--to", "v100", "--to", "a100", "--to", "v100").stdout.splitlines()
+    (sentence,) = (line for line in shown if "is faster than" in line)
+    fast, slow = "p1b2 on a100-sxm4-80gb", "p1b2 on v100-sxm2-16gb"
+    assert re.fullmatch(rf"{fast} is faster than {slow} \(1\) in 99 %, {slow} \(3\) in 99 % of draws", sentence)
+
+
 @pytest.mark.slow
 def test_another_run_than_the_profiled_one_has_no_speedup() -> None:
     shown = run(*INFERENCE, columns=200).stdout

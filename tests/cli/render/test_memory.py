@@ -25,6 +25,13 @@ def test_without_a_device_no_reserve_is_shown() -> None:
     assert "no device is named" in shown.stderr
 
 
+def test_inference_keeps_nothing_for_a_backward_pass() -> None:
+    inference, training = (run("memory", "p1b2", "--mode", mode).stdout for mode in ("inference", "training"))
+    assert "for the backward pass" in training
+    assert "backward" not in inference
+    assert "a copy for products" not in inference
+
+
 def test_parts_of_no_bytes_are_left_out_of_the_table_and_stay_in_the_document() -> None:
     words = ("memory", "p1b2", "--mode", "inference")
     assert {name for name in ("gradients", "optimizer") if read(*words)[name] == 0} == {"gradients", "optimizer"}

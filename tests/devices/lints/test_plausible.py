@@ -48,6 +48,18 @@ def test_a_taper_that_no_network_has_is_found() -> None:
     assert "taper is 100; expected 1.00 to 50.0 (the core carries a fiftieth" in fault
 
 
+def test_a_device_of_few_facts_is_as_fast_as_some_device_is() -> None:
+    """A slip in both of its numbers leaves their quotient."""
+    slow = make_device(memory_bandwidth="4 B/s", peak={"fp32": "60 FLOP/s"})
+    sentences = {finding.sentence for lint, finding in lints.findings(slow, CATALOGUE) if lint == "plausible"}
+    assert sentences == {
+        "memory_bandwidth is 4.00 B/s; expected 1.00 GB/s to 100 TB/s (one channel of 2008 to a module of HBM4); check "
+        "values and units",
+        "peak.fp32.vector is 60.0 FLOP/s; expected 1.00 GFLOP/s to 1.00 PFLOP/s (one core of 2008 to a module of "
+        "2028); check values and units",
+    }
+
+
 def test_measured_bandwidth_may_be_below_the_data_sheet() -> None:
     slow = {"value": "16 GB/s", "source": "sweep"}
     for status, expected in (("measured", set()), ("read", {"plausible"})):

@@ -221,6 +221,26 @@ def test_a_system_may_name_a_device_beside_its_own_file(user_devices: Path) -> N
     assert "none.yaml: there is no such file" in fault
 
 
+@pytest.mark.parametrize(("name", "device"), [("mine", "{}/mine.yaml"), ("v100", "v100"), ("summit", "summit")])
+def test_a_system_may_name_a_device_beside_its_own_file_without_its_ending(
+    name: str, device: str, tmp_path: Path
+) -> None:
+    """A shipped name stays one: a system may have the name of its device."""
+    path = tmp_path / "s.yaml"
+    path.write_text(SYSTEM.format("s", name))
+    assert load_system(path).device == name
+    write(tmp_path, name)
+    assert load_system(path).device == device.format(tmp_path)
+
+
+def test_a_device_beside_a_systems_file_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SYSTEM.format("s", "mine"))
+    assert "unknown-device" in {fault.rule for fault in catalogue.check(SystemSpec, str(path))[1]}
+    write(tmp_path, "mine")
+    assert {fault.rule for fault in catalogue.check(SystemSpec, str(path))[1]} == {"missing-source"}
+
+
 def test_the_users_file_comes_before_the_shipped_one(user_devices: Path) -> None:
     write(user_devices, "k20x", "aliases: [V100]\n")
     assert load_device("K20X").memory_bandwidth == load_device("v100").memory_bandwidth
