@@ -201,7 +201,7 @@ def _size(result: StudyResult, machine: str) -> str:
         return ""
     numbers, estimated = result.chains[pair], result.estimates.get(pair)
     count = numbers["nodes"].samples[0]
-    nodes = f"{count:,.0f} {units.plural('node', count)}"
+    nodes = f"{count:,.0f} {units.plural(numbers['nodes'].label.removesuffix('s'), count)}"
     devices = numbers.get("devices_per_node") or numbers["workers_per_node"]
     return f"{nodes} of {devices.samples[0]:g} {estimated.target.name}" if estimated else nodes
 

@@ -55,15 +55,15 @@ def machine_size(machine: Machine, folder: Path) -> Size:
 def _whole_size(machine: Machine, folder: Path) -> Size:
     nodes, devices = machine.nodes, machine.devices_per_node
     if machine.system is None:
-        devices_source = STUDY_FILE if devices else "assumed"
-        return Size(nodes or 1, STUDY_FILE, devices or 1, devices_source, machine.node_name, None, machine.fraction)
+        devices_source, name = STUDY_FILE if devices else "assumed", machine.node_name or "node"
+        return Size(nodes or 1, STUDY_FILE, devices or 1, devices_source, name, None, machine.fraction)
     system = load_system(resolve_name(folder, machine.system))
     return Size(
         nodes=nodes or int(system.nodes.value),
         nodes_source=STUDY_FILE if nodes else _cite_system(system.name, system.nodes),
         devices=devices or int(system.devices_per_node.value),
         devices_source=STUDY_FILE if devices else _cite_system(system.name, system.devices_per_node),
-        node_name=machine.node_name,
+        node_name=machine.node_name or system.node_name,
         system=system,
         fraction=machine.fraction,
     )

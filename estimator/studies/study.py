@@ -78,7 +78,7 @@ class Machine(File):
     device: str | None = None  #: in place of a system: a shipped device, or a device file likewise
     nodes: Whole | None = None  #: of a machine given by its device; of a system, in place of its own
     devices_per_node: Whole | None = None  #: likewise
-    node_name: str = "node"  #: what a node is called in the report
+    node_name: str | None = None  #: what a node is called in the report; as the system calls it, else "node"
     measurements: str | None = None  #: path of a table of measured ops of its device
     network: Network | None = None  #: of a machine given by its device; of a system, what is other than its file says
     host: Host = None  #: profile, none, or a factor, for units that say nothing

@@ -118,4 +118,4 @@ def _describe(rows: pd.DataFrame) -> pd.DataFrame:
         f"{row['model']}, batch {row['batch']:.0f}, {row['precision']}, on {row['device']} (stack {row['suite']})"
         for row in rows.to_dict("records")
     ]
-    return published_rates(rows, words).rename(columns={"model": "op_class"})
+    return published_rates(rows, words).rename(columns={"batch": "samples", "model": "op_class"})

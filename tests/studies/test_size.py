@@ -31,6 +31,12 @@ def test_a_machine_of_nodes_alone_has_one_device_in_each() -> None:
     assert (size.nodes_source, size.devices_source) == ("study file", "assumed")
 
 
+def test_a_node_is_called_as_its_system_calls_it_unless_the_study_does() -> None:
+    of_system = Machine(system="gb200-nvl72")
+    assert machine_size(of_system, FOLDER).node_name == "tray"
+    assert machine_size(of_system.model_copy(update={"node_name": "node"}), FOLDER).node_name == "node"
+
+
 def network(**keys: Any) -> Network:
     machine = Machine.model_validate(keys)
     return machine_network(machine, machine_size(machine, FOLDER), FOLDER)

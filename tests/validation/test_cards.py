@@ -79,7 +79,7 @@ def test_published_rates_are_missed_by_no_more(public_data: Callable[[str], Path
     newer = PublishedRows(rates.rows[rates.rows["suite"] == "v1"].reset_index(drop=True), rates.notes)
     method = FittedPredictor(lambda rows, own: rows["time_s"].to_numpy(), shipped())
     judged = cards.judge(pd.DataFrame({"family": []}), newer, lambda train: method)
-    for problem, (rows, median) in {"cards": (10, 0.2), "cards-layers": (28, 0.2)}.items():
+    for problem, (rows, median) in {"cards": (10, 0.2), "cards-layers": (32, 0.25)}.items():
         error = (judged[problem]["ours"] / judged[problem]["time_s"] - 1).abs()
         assert len(error) == rows
         assert error.median() < median
