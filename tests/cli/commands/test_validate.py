@@ -34,6 +34,7 @@ UNJUDGED = (  # what one table of products does not hold, and the problems that 
     "no neusight/whole_model.csv; so whole, whole-kit, whole-kit-75w",
     "so networks",
     "holds no scaling/nvidia_examples.csv; so layers",
+    "holds no scaling/lambda.csv; so cards, cards-layers",
     "holds no collectives/aiconfigurator.csv.gz; so collectives, collectives-own, collectives-mpi",
     "holds no scaling/ddl.csv; so scaling, scaling-networks, scaling-networks-kit",
     "holds no scaling/mlperf.csv; so clusters",
