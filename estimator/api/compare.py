@@ -86,7 +86,7 @@ class CompareResult:
             name: {
                 other: share_below(one.step.total, two.step.total)
                 for other, two in named
-                if other != name and two.profile.sha256 == one.profile.sha256
+                if other != name and _run_of(two) == _run_of(one)
             }
             for name, one in named
         }
@@ -117,6 +117,11 @@ class CompareResult:
             for kind in ("warnings", "assumptions")
         }
         return to_html("Estimates side by side", "", [summaries.comparison_table(self._documents)], notes)
+
+
+def _run_of(estimate: Estimate) -> tuple[str, str]:
+    """The profiled run: what was read, or the workload's name where nothing was."""
+    return estimate.profile.sha256, estimate.profile.workload.name
 
 
 def _refused(blank: dict[str, Any], unfit: Unfit) -> dict[str, Any]:

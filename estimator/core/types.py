@@ -330,7 +330,7 @@ class SystemSpec(File):
     announced: bool = Field(default=False, strict=True)  #: whether its numbers are an announcement's, not final
     nodes: Count  #: with devices, that one program can use
     node_name: str = "node"  #: what one is called in a report
-    device: str  #: name of a device of the catalogue, or of a device file beside this one
+    device: str  #: name of a device of the catalogue, or of a device file in this folder
     devices_per_node: Count  #: of that device
     linked_devices: Count | None = None  #: devices that their own links join; those of a node where none is given
     host: str | None = None  #: the nodes' processor; for readers

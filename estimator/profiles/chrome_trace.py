@@ -172,7 +172,7 @@ def _mended(raw: bytes) -> bytes:
     for what C++ writes of a division by zero, such as ``inf``.
     """
     raw = ESCAPE.sub(lambda escape: escape[0] if len(escape[0]) > 1 else b"/", raw) if b"\\" in raw else raw
-    return NO_NUMBER.sub(lambda found: b"NaN".rjust(len(found[0])), raw) if b"nan" in raw or b"inf" in raw else raw
+    return NO_NUMBER.sub(lambda number: b"NaN".rjust(len(number[0])), raw) if b"nan" in raw or b"inf" in raw else raw
 
 
 class _Cursor:

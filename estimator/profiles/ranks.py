@@ -64,7 +64,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
 
 
 def _distinct(profiles: Sequence[Profile]) -> list[Profile]:
-    """The profiles of different records, with a warning where there are copies, as of a trace beside its zipped one."""
+    """The profiles of different records, with a warning where some are copies, such as a trace that was zipped too."""
     distinct: list[Profile] = []
     for profile in profiles:
         if not any(_same_record(profile, other) for other in distinct):

@@ -74,7 +74,7 @@ class Checkpoint(File):
 class Machine(File):
     """A machine: a shipped system, or nodes of a device, or nodes alone where times per unit are given."""
 
-    system: str | None = None  #: a shipped system, or a system file: its path, or its name beside the study
+    system: str | None = None  #: a shipped system, or a system file: its path, or its name in the study's folder
     device: str | None = None  #: in place of a system: a shipped device, or a device file likewise
     nodes: Whole | None = None  #: of a machine given by its device; of a system, in place of its own
     devices_per_node: Whole | None = None  #: likewise

@@ -50,11 +50,8 @@ DEVICES = {  # the table's name → device file
     "RTX 3080": "rtx-3080", "RTX 3090": "rtx-3090", "RTX 4090": "rtx-4090", "RTX 6000 Ada": "rtx-6000-ada",
     "RTX A6000": "rtx-a6000", "TITAN RTX": "titan-rtx", "V100 16GB SXM2": "v100-sxm2-16gb",
 }  # fmt: skip
-FORMATS = {
-    "fp32": ("tf32", "fp32"),
-    "fp16": ("fp16",),
-    "amp": ("fp16",),
-}  # a table's word → the first of a device
+# the table's word → formats of products, of which a device runs the first that it has
+FORMATS = {"fp32": ("tf32", "fp32"), "fp16": ("fp16",), "amp": ("fp16",)}
 
 
 def read_rates(folder: str | Path) -> PublishedRows:

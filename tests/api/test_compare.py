@@ -1,5 +1,6 @@
 """``compare`` in Python: several devices side by side."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ def test_the_document_is_that_of_the_command_line(result: CompareResult) -> None
     assert result.document() == read("compare", "p1b3", "--to", "v100", "--to", "h100")
 
 
-def test_which_is_faster_is_told_draw_by_draw(result: CompareResult) -> None:
+def test_which_is_faster_is_decided_draw_by_draw(result: CompareResult) -> None:
     v100, h100 = (each.estimate.step.total[1:] for each in result)
     chances, shorter = result.p_faster, (h100 < v100).mean() + (h100 == v100).mean() / 2
     assert chances["h100-sxm5-80gb"] == {"v100-sxm2-16gb": pytest.approx(shorter)}
@@ -32,6 +33,19 @@ def test_which_is_faster_is_told_draw_by_draw(result: CompareResult) -> None:
 def test_without_draws_and_of_other_profiles_nothing_is_faster() -> None:
     chances = compare(["p1b2", "p1b1"], ["v100", "h100"], draws=0).p_faster
     assert chances["p1b2 on v100-sxm2-16gb"] == {"p1b2 on h100-sxm5-80gb": None}
+
+
+def test_profiles_that_were_not_read_are_compared_by_their_workload(p1b3: Profile) -> None:
+    one, two = (
+        dataclasses.replace(p1b3, sha256="", workload=p1b3.workload.model_copy(update={"name": name}))
+        for name in ("one", "two")
+    )
+    chances = compare([one, two], ["v100", "h100"], draws=20).p_faster
+    assert {name: list(others) for name, others in chances.items()} == {
+        f"{name} on {device}": [f"{name} on {other}"]
+        for name in ("one", "two")
+        for device, other in (("v100-sxm2-16gb", "h100-sxm5-80gb"), ("h100-sxm5-80gb", "v100-sxm2-16gb"))
+    }
 
 
 def test_the_table_has_a_row_for_each(result: CompareResult) -> None:

@@ -112,7 +112,7 @@ def test_a_process_of_several_devices_counts_as_so_many_ranks() -> None:
 
 
 def test_a_copy_of_a_dump_is_no_rank() -> None:
-    """As a trace beside itself, zipped; a dump that records no time may be that of an equal rank."""
+    """As of a trace and its zipped copy; a dump that records no time may be that of an equal rank."""
     merged = merge([window(0.0, 2, 0.4), window(0.0, 2, 0.4), window(0.0, 2, 0.2)])
     assert merged.ranks == 2
     assert merged.warnings == ("1 of the dumps hold the same record as another one: they are left out",)

@@ -225,7 +225,7 @@ def _validated(spec: type[Spec], document: yaml_files.Document) -> Spec:
 
 
 def _resolve_device(spec: Spec, folder: Path) -> Spec:
-    """Resolve a system's device: a path from the system's own file, or the name of a file beside it, without .yaml."""
+    """Resolve a system's device: a path from the system's own file, or a file of its folder, named without .yaml."""
     if isinstance(spec, DeviceSpec):
         return spec
     path = folder / spec.device if _is_path(spec.device, folder) else file_of_folder(folder, spec.device)

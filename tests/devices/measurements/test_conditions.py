@@ -88,7 +88,7 @@ def both(first: dict[str, object], more: dict[str, object]) -> pd.DataFrame:
     return MEASUREMENTS.conform(pd.DataFrame([first, {**first, **more}]), "rows")
 
 
-def test_matrix_work_is_warm_unless_said_otherwise() -> None:
+def test_matrix_work_is_warm_by_default() -> None:
     first = {**ONE, "library": "cuBLAS 9"}
     assert refused([both(first, {"library": "OpenBLAS", "cache": "warm"})])
     assert not refused([both(first, {"library": "OpenBLAS", "cache": "cold"})])

@@ -107,7 +107,7 @@ def test_a_loop_over_steps_is_named_as_one_step() -> None:
     assert [part.path for part in program_.instructions["while.1"]] == ["jit(f)/while"]
 
 
-def test_steps_in_a_row_are_told_of_the_program() -> None:
+def test_steps_in_a_row_are_known_of_the_program() -> None:
     def update(number: int, weights: int) -> dict[str, object]:
         return named(dot(number, weights, number - 1, 4, 4), "jit(f)/sub")
 

@@ -182,7 +182,7 @@ def test_runs_without_marks_count_as_steps_and_are_noted(tmp_path: Path) -> None
     assert "each run of the program that ran longest counts as a step, 2 in all" in str(profile.warnings)
 
 
-def test_turns_of_loops_over_steps_are_told_of_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_of_loops_over_steps_are_known_of_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xplane.ops, "turns_of_steps", lambda *_: 8)
     assert read_bytes(runs_and_marks((0, 80), (100, 180), marks=0, later=190), tmp_path).steps == 8
 
