@@ -60,9 +60,10 @@ def read_rates(folder: str | Path) -> PublishedRows:
     Left out are formats that no product of the device's file has. Raises EstimatorError where the table lacks a column.
     """
     columns = ("device", "gpus", "suite", "model", "precision", "batch_per_gpu", "throughput")
-    table = read_columns(Path(folder) / FILE, columns)
+    path = Path(folder) / FILE
+    table = read_columns(path, columns)
     named = table["model"].isin([RESNET, *BERT]) & table["device"].isin(DEVICES) & table["precision"].isin(FORMATS)
-    one = as_numbers(table[named & (table["gpus"] == "1")], "batch_per_gpu", "throughput")
+    one = as_numbers(table[named & (table["gpus"] == "1")], path, "batch_per_gpu", "throughput")
     rows = one[one["batch_per_gpu"].notna()].rename(columns={"batch_per_gpu": "batch"})
     rows = rows.assign(device=rows["device"].map(DEVICES), time_s=rows["batch"] / rows["throughput"])
     formats = [_format(*pair) for pair in rows[["device", "precision"]].itertuples(index=False)]

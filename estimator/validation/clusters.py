@@ -66,7 +66,8 @@ def read_runs(folder: str | Path) -> PublishedRows:
     Each machine is there at two scales and more. Raises EstimatorError where the table lacks a column.
     """
     numbers = ("accelerators", "acc_per_node", "local_batch", "throughput_per_acc", "interval_ratio")
-    table = as_numbers(read_columns(Path(folder) / FILE, COLUMNS), *numbers)
+    path = Path(folder) / FILE
+    table = as_numbers(read_columns(path, COLUMNS), path, *numbers)
     trusted = (table["division"] == "closed") & ~(table["interval_ratio"] > MOST_RATIO) & table["same_as"].isna()
     known = table[trusted & table["benchmark"].isin(PROFILES) & (table["local_batch"] >= 1)]
     rows = known.assign(

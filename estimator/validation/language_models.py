@@ -107,7 +107,7 @@ def _mpt(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     numbers = ("gpus", "seq_len", "micro_batch", "global_batch", "iteration_s")
-    table = as_numbers(read_columns(path, ("model", "device", "checkpointing", *numbers)), *numbers)
+    table = as_numbers(read_columns(path, ("model", "device", "checkpointing", *numbers)), path, *numbers)
     trainings = [_mpt_training(row) for row in table.to_dict("records")]
     return pd.DataFrame({"model": table["model"], "training": trainings, "time_s": table["iteration_s"]})
 

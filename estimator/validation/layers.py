@@ -49,9 +49,10 @@ def read_rates(folder: str | Path) -> PublishedRows:
     table must have accumulated. Raises EstimatorError where the table lacks a column.
     """
     columns = ("framework", "model", "section", "device", "gpus", "precision", "unit", *NUMBERS)
-    table = read_columns(Path(folder) / FILE, columns)
+    path = Path(folder) / FILE
+    table = read_columns(path, columns)
     one = table[(table["model"] == MODEL) & (table["gpus"] == "1") & table["device"].isin(DEVICES)]
-    rows = _as_steps(as_numbers(one[one["precision"].isin(PRECISIONS)], *NUMBERS))
+    rows = _as_steps(as_numbers(one[one["precision"].isin(PRECISIONS)], path, *NUMBERS))
     repeated = _printed_for_several(rows)
     fits = [_fits(row) for row in rows.to_dict("records")]
     reasons = {"whose figure stands for several settings": repeated, "whose batch no memory holds": ~_flags(fits, rows)}

@@ -86,7 +86,7 @@ def _single_gpu(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """The rows of one GPU with some columns, the batch and the rate as numbers."""
     table = read_columns(path, (*columns, "gpus"))
     rows = table.loc[table["gpus"] == "1", [*columns]].rename(columns={"batch_per_gpu": "batch"})
-    return as_numbers(rows, *(name for name in ("batch", "images_per_s", "throughput") if name in rows))
+    return as_numbers(rows, path, *(name for name in ("batch", "images_per_s", "throughput") if name in rows))
 
 
 def judge(truth: pd.DataFrame, rates: PublishedRows, method: Method) -> dict[str, pd.DataFrame]:

@@ -54,8 +54,9 @@ def read_networks(folder: str | Path) -> PublishedRows:
 
     Raises EstimatorError where it lacks a column.
     """
-    table = read_columns(Path(folder) / FILE, (*NUMBERS, "device", "widths", "arch", "activation"))
-    rows = as_numbers(table, *NUMBERS)
+    path = Path(folder) / FILE
+    table = read_columns(path, (*NUMBERS, "device", "widths", "arch", "activation"))
+    rows = as_numbers(table, path, *NUMBERS, counts=True)
     counted = count_tensors([{str(name): value for name, value in row.items()} for row in rows.to_dict("records")])
     return PublishedRows(rows.assign(time_s=rows["max_mem_mib"] * MIB, tensors=counted))
 

@@ -104,7 +104,7 @@ def read_rates(folder: str | Path) -> PublishedRows:
 
 def _ddl(path: Path) -> pd.DataFrame:
     columns = ("model", "parameters", "gpus", "nodes", "network", "architecture", "method", "iteration_ms")
-    table = as_numbers(read_columns(path, columns), "parameters", "gpus", "nodes", "iteration_ms")
+    table = as_numbers(read_columns(path, columns), path, "parameters", "gpus", "nodes", "iteration_ms")
     one_s = table[table["gpus"] == 1].set_index("model")["iteration_ms"] * 1e-3
     several = table[table["gpus"] > 1]
     return several.assign(
@@ -116,7 +116,7 @@ def _ddl(path: Path) -> pd.DataFrame:
 
 def _tensorflow(path: Path) -> pd.DataFrame:
     columns = ("system", "gpus", "nodes", "images_per_s", "variable_update", *TENSORFLOW_RUN)
-    table = as_numbers(read_columns(path, columns), "gpus", "nodes", "images_per_s", "batch_per_gpu")
+    table = as_numbers(read_columns(path, columns), path, "gpus", "nodes", "images_per_s", "batch_per_gpu")
     table = table.assign(machine=table["system"].str.replace(", several", ""))
     alone = table[table["gpus"] == 1].groupby([*TENSORFLOW_RUN, "machine"])["images_per_s"].median().rename("one")
     several = table[table["gpus"] > 1].join(alone, on=[*TENSORFLOW_RUN, "machine"])
@@ -131,7 +131,7 @@ def _tensorflow(path: Path) -> pd.DataFrame:
 def _nvidia(path: Path) -> pd.DataFrame:
     """A step's time follows from batch and rate; where they do not tell it, rates alone count."""
     table = read_columns(path, ("gpus", "nodes", "throughput", "grad_accum", *NVIDIA_RUN)).fillna("")
-    table = as_numbers(table, "gpus", "nodes", "throughput")
+    table = as_numbers(table, path, "gpus", "nodes", "throughput")
     alone = table[table["gpus"] == 1].groupby(NVIDIA_RUN)["throughput"].median().rename("one")
     several = table[table["gpus"] > 1].join(alone, on=NVIDIA_RUN)
     batch = several["batch_per_gpu"].where(several["unit"].isin(SAMPLES), "").replace("", np.nan).astype(float)

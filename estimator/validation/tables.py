@@ -81,11 +81,24 @@ def read_columns(path: Path, names: Iterable[str]) -> pd.DataFrame:
     return table
 
 
-def as_numbers(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """The table with these columns as numbers, NaN where a cell is empty."""
+def as_numbers(table: pd.DataFrame, path: Path, *names: str, counts: bool = False) -> pd.DataFrame:
+    """The table with these columns as numbers, NaN where a cell is empty.
+
+    Raises EstimatorError where a cell holds no finite number above zero, or of at least zero where they are ``counts``.
+    ``path``: where the table was read.
+    """
+    import numpy as np
     import pandas as pd
 
-    return table.assign(**{name: pd.to_numeric(table[name]) for name in names})
+    columns = {name: pd.to_numeric(table[name], errors="coerce") for name in names}
+    for name, numbers in columns.items():
+        is_number = (numbers < np.inf) & (numbers >= 0 if counts else numbers > 0)
+        wrong = table[name][(table[name].fillna("") != "") & ~is_number.fillna(False)]
+        if len(wrong):
+            expected = f"a number {'from' if counts else 'above'} 0"
+            sentence = f"{name} is '{wrong.iloc[0]}'; expected {expected}; check that this is the public table"
+            raise EstimatorError(f"{path}: {sentence}")
+    return table.assign(**columns)
 
 
 def _compressed(path: Path) -> pd.DataFrame:

@@ -83,6 +83,14 @@ class DataSet:
         """Which tables a folder lacks, in words; empty where the problems can be judged."""
         return lacking(folder, self.module.FILES, one_suffices=self.one_suffices)
 
+    def rows(self, folder: Path) -> Any:
+        """What is read. Raises EstimatorError where no row of published rows can be judged."""
+        own = self.read(folder)
+        if isinstance(own, PublishedRows) and own.rows.empty:
+            files = " or ".join(self.module.FILES)
+            raise EstimatorError(f"{folder}: no row of {files} can be judged; check that this is the public table")
+        return own
+
 
 def judge_kernels(request: Request) -> Judged:
     """Judge the problems of single kernels."""
@@ -154,7 +162,7 @@ def validate(
     unjudged_notes = _sentences(folder, obstacles)
     if unjudged_notes and (problems or not possible):
         raise EstimatorError(*unjudged_notes, *notes)
-    data = {data_set: data_set.read(folder) for data_set in DATA_SETS if set(possible) & set(data_set.module.PROBLEMS)}
+    data = {data_set: data_set.rows(folder) for data_set in DATA_SETS if set(possible) & set(data_set.module.PROBLEMS)}
     with model(truth, {op_class for name in possible for op_class in _op_classes(name)}) as ours:
         methods = {name: protocol.remembered(method) for name, method in {"ours": ours, **BASELINES}.items()}
         judged = _judge(Request(truth, possible, methods, QUICK_ROWS if quick else None, progress, fit_power), data)
@@ -170,7 +178,8 @@ def _judge(request: Request, data: Mapping[DataSet, Any]) -> Judged:
     """The judged rows of each problem, of single kernels and of the data sets that were read."""
     judged = judge_kernels(request)
     for data_set, own in data.items():
-        judged |= {name: rows for name, rows in data_set.judge(request, own).items() if name in request.problems}
+        of_data_set = data_set.judge(request, own)
+        judged |= {name: rows for name, rows in of_data_set.items() if name in request.problems and len(rows)}
     return judged
 
 

@@ -53,9 +53,20 @@ def test_what_a_folder_lacks_is_noted_in_words(tmp_path: Path) -> None:
 
 
 def test_named_columns_become_numbers() -> None:
-    table = as_numbers(pd.DataFrame({"batch": ["8", None], "model": ["3", "x"]}), "batch")
+    table = as_numbers(pd.DataFrame({"batch": ["8", None], "model": ["3", "x"]}), Path("t.csv"), "batch")
     assert table["batch"].tolist() == pytest.approx([8, np.nan], nan_ok=True)
     assert table["model"].tolist() == ["3", "x"]
+
+
+@pytest.mark.parametrize("cell", ["fast", "nan", "inf", "-5", "0"])
+def test_a_cell_without_a_number_is_named(cell: str) -> None:
+    table = pd.DataFrame({"batch": ["8", cell]})
+    with pytest.raises(EstimatorError, match=rf"^t.csv: batch is '{cell}'; expected a number above 0; check"):
+        as_numbers(table, Path("t.csv"), "batch")
+
+
+def test_counts_may_be_zero() -> None:
+    assert as_numbers(pd.DataFrame({"layers": ["0"]}), Path("t.csv"), "layers", counts=True)["layers"].tolist() == [0]
 
 
 def test_an_op_has_the_operator_of_its_name_else_of_its_class() -> None:

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import NoReturn
 
+import pandas as pd
 import pytest
 
 from estimator.core.errors import EstimatorError
 from estimator.fitting.fitted_model import fitted_side_by_side
-from estimator.validation import validate
+from estimator.validation import cards, validate
 from tests.validation.public import LINEAR, write
 
 pytest.importorskip("sklearn", reason="extra 'fit' is not installed")
@@ -64,3 +65,17 @@ def test_a_data_set_lacks_its_tables_until_they_are_there(data_set: validate.Dat
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     assert data_set.obstacle(tmp_path) == ""
+
+
+def test_a_table_without_a_row_to_judge_is_refused_before_anything_is_fitted(folder: Path) -> None:
+    columns = ("device", "gpus", "suite", "model", "precision", "batch_per_gpu", "throughput")
+    write(folder, "scaling/lambda.csv", [dict.fromkeys(columns, "1")])
+    with pytest.raises(EstimatorError, match=r"no row of scaling/lambda\.csv can be judged; check that this is the"):
+        validate.validate(folder, never, ["cards"])
+
+
+def test_a_problem_without_rows_is_left_out() -> None:
+    judged = {"cards": pd.DataFrame({"ours": []}), "cards-layers": pd.DataFrame({"ours": [1.0]})}
+    data_set = validate.DataSet(cards, never, lambda request, own: judged)
+    request = validate.Request(pd.DataFrame(), list(judged), {}, None, lambda done, total: None)
+    assert list(validate._judge(request, {data_set: None})) == ["cards-layers"]
